@@ -1,0 +1,61 @@
+# What people and CI run; `make help` lists it. What a target needs beyond Go and a C compiler is installed into .cache/ first.
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+ENGINE      ?= llama
+FUZZTIME    ?= 10s
+CONTAINER   ?= docker
+
+binary   := bin/aiperf-exporter
+lint     := .cache/bin/golangci-lint
+metadata := github.com/prometheus/common/version
+version  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+revision := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+date     := $(shell git show --no-patch --format=%cI HEAD 2>/dev/null || echo unknown)
+ldflags  := -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
+
+.PHONY: help build test race lint fuzz bench gen check e2e engines accuracy demo image
+
+help: ## list the targets
+	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+build: ## bin/aiperf-exporter, reproducible
+	go build -trimpath -ldflags '$(ldflags)' -o $(binary) ./cmd/aiperf-exporter
+
+test: ## vet and unit tests
+	go vet ./... && go test ./...
+
+race: ## unit tests under the race detector, in random order
+	go test -race -shuffle=on -count=1 ./...
+
+lint: $(lint) ## golangci-lint and the formatters, no finding allowed
+	$(lint) run ./...
+
+fuzz: ## each fuzz target for FUZZTIME (10s)
+	test/fuzz.sh $(FUZZTIME)
+
+bench: ## all benchmarks, with allocations
+	go test -run '^$$' -bench . -benchmem ./...
+
+gen: ## write the generated files again
+	go generate ./...
+
+check: build ## examples, rules, module files and generated files are as they should be
+	test/check.sh
+
+e2e: build ## the binary as a process, scraped by a real Prometheus
+	test/install/prometheus.sh && go test -tags e2e -count=1 -v ./test/e2e
+
+engines: build ## real inference servers; ENGINE=llama (default) or vllm, DURATION=1m
+	test/install/model.sh && test/install/$(ENGINE).sh && go test -tags engines -count=1 -v -timeout 30m -run '/$(ENGINE)$$' ./test/engines
+
+accuracy: build ## measured latencies against the server's own truth, idle and with busy processors
+	go run ./test/accuracy -binary $(binary)
+
+demo: build ## the exporter with its embedded inference server
+	$(binary) demo
+
+image: ## the container image, with CONTAINER (docker)
+	$(CONTAINER) build --build-arg VERSION=$(version) --build-arg REVISION=$(revision) --build-arg DATE=$(date) -t aiperf-exporter:$(version) .
+
+$(lint): tools/go.mod tools/go.sum
+	cd tools && GOBIN=$(CURDIR)/.cache/bin go install tool && touch $(CURDIR)/$@

@@ -1,0 +1,83 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/aiperf-exporter/aiperf-exporter/invalid"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+const (
+	maxGlobalLabels    = 8
+	maxLabelValueBytes = 128
+)
+
+// reservedLabels are the names that our own series or Prometheus use.
+var reservedLabels = func() map[string]bool {
+	out := set("target", "model", "workload", "instance", "job", model.BucketLabel, model.QuantileLabel)
+	for _, series := range metrics.Table() {
+		for _, label := range series.Labels {
+			out[label.Name] = true
+		}
+	}
+	return out
+}()
+
+// validateLabels checks names and values of labels that a user chose.
+func validateLabels(path string, labels map[string]string) []error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		for _, problem := range []string{labelNameProblem(name), labelValueProblem(labels[name])} {
+			if problem != "" {
+				errs = append(errs, invalid.Key(path+"."+name, "%s", problem))
+			}
+		}
+	}
+	return errs
+}
+
+// validateExtraLabels checks the names of target labels that go to every series, beside the constant labels.
+func validateExtraLabels(path string, names []string, global map[string]string) []error {
+	var errs []error
+	for i, name := range names {
+		problem := labelNameProblem(name)
+		if _, ok := global[name]; ok {
+			problem = fmt.Sprintf("%q is already a label of every series, from global.labels", name)
+		} else if slices.Index(names, name) < i {
+			problem = fmt.Sprintf("%q is listed twice", name)
+		}
+		if problem != "" {
+			errs = append(errs, invalid.Key(fmt.Sprintf("%s[%d]", path, i), "%s", problem))
+		}
+	}
+	return errs
+}
+
+func labelNameProblem(name string) string {
+	switch {
+	case !model.LegacyValidation.IsValidLabelName(name):
+		return "the name of a label must be letters, digits and underscores, and not begin with a digit"
+	case strings.HasPrefix(name, "__"), reservedLabels[name]:
+		return fmt.Sprintf("the label %q is reserved", name)
+	}
+	return ""
+}
+
+func labelValueProblem(value string) string {
+	switch {
+	case len(value) > maxLabelValueBytes:
+		return fmt.Sprintf("must have at most %d bytes to be the value of a label, has %d", maxLabelValueBytes, len(value))
+	case !utf8.ValidString(value):
+		return "must be UTF-8 to be the value of a label"
+	case strings.ContainsFunc(value, unicode.IsControl):
+		return "must not have control characters to be the value of a label"
+	}
+	return ""
+}

@@ -1,0 +1,152 @@
+package config
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"reflect"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/providers/structs"
+	"github.com/knadh/koanf/v2"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// delimiter would separate the levels of flat keys. Ours are nested maps, because names have dots (gpt-4.1); a control character cannot
+// be part of a key.
+const delimiter = "\x1f"
+
+// overlay joins nested maps, later ones over earlier ones: maps deep, everything else whole.
+func overlay(layers ...map[string]any) (map[string]any, error) {
+	k := koanf.New(delimiter)
+	for _, layer := range layers {
+		if err := k.Load(confmap.Provider(layer, ""), nil); err != nil {
+			return nil, err
+		}
+	}
+	return k.Raw(), nil
+}
+
+// defaultsOf gives a struct as a nested map, without what is nil.
+func defaultsOf(config any) (map[string]any, error) {
+	out, err := structs.Provider(config, "koanf").Read()
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(out, func(_ string, v any) bool {
+		value := reflect.ValueOf(v)
+		return (value.Kind() == reflect.Map || value.Kind() == reflect.Slice) && value.IsNil()
+	})
+	return out, nil
+}
+
+// decode joins the layers, fills in all defaults and gives the configuration.
+func decode(layers []map[string]any) (*Config, error) {
+	written, err := overlay(layers...)
+	if err != nil {
+		return nil, err
+	}
+	defaults, err := defaultLayer(written)
+	if err != nil {
+		return nil, err
+	}
+	all, err := overlay(defaults, written)
+	if err != nil {
+		return nil, err
+	}
+	random, err := fillTargets(all)
+	if err != nil {
+		return nil, err
+	}
+	delete(all, "defaults")
+	config := &Config{}
+	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
+		Result:      config,
+		TagName:     "koanf",
+		ErrorUnused: true,
+		MatchName:   func(key, field string) bool { return key == field },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := decoder.Decode(all); err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	for i := range config.Targets {
+		config.Targets[i].randomSeed = random[i]
+	}
+	return config, nil
+}
+
+// defaultLayer is what the file would say if all defaults were written out, for the entries that it has.
+func defaultLayer(written map[string]any) (map[string]any, error) {
+	out := map[string]any{}
+	for block, config := range map[string]any{"global": DefaultGlobal(), "metrics": metrics.DefaultConfig()} {
+		m, err := defaultsOf(config)
+		if err != nil {
+			return nil, err
+		}
+		out[block] = m
+	}
+	for block, config := range map[string]any{
+		"http_clients": DefaultHTTPClient(),
+		"workloads":    workload.DefaultConfig(),
+		"loads":        load.DefaultConfig(),
+		"slos":         metrics.DefaultSLOConfig(),
+	} {
+		entries, _ := written[block].(map[string]any) // nil: none are written
+		m := make(map[string]any, len(entries))
+		for name := range entries {
+			entry, err := defaultsOf(config)
+			if err != nil {
+				return nil, err
+			}
+			m[name] = entry
+		}
+		out[block] = m
+	}
+	return out, nil
+}
+
+// fillTargets puts `defaults:` and the built-in defaults under every target, and a seed where there is none: random tells by index
+// where it did.
+func fillTargets(all map[string]any) (random []bool, err error) {
+	protocol, err := defaultsOf(endpoint.DefaultConfig())
+	if err != nil {
+		return nil, err
+	}
+	timeouts, err := defaultsOf(transport.DefaultTimeouts())
+	if err != nil {
+		return nil, err
+	}
+	builtIn := map[string]any{"endpoint": protocol, "timeouts": timeouts, "enabled": true}
+	written, _ := all["defaults"].(map[string]any) // nil: the block is not written
+	targets, _ := all["targets"].([]any)
+	random = make([]bool, len(targets))
+	for i, target := range targets {
+		own, _ := target.(map[string]any) // the checker lets nothing else pass
+		filled, err := overlay(builtIn, written, own)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := filled["seed"]; !ok {
+			filled["seed"], random[i] = randomSeed(), true
+		}
+		targets[i] = filled
+	}
+	return random, nil
+}
+
+// randomSeed has 53 bits, so that it survives readers of YAML and JSON that only know floating point numbers.
+func randomSeed() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
+	return binary.LittleEndian.Uint64(b[:]) >> 11
+}

@@ -1,0 +1,203 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aiperf-exporter/aiperf-exporter/invalid"
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
+)
+
+// Load reads all layers and gives the effective configuration. An error that is about the configuration is an *Errors with everything
+// that is wrong. Nothing is opened but the files themselves and, with StrictSecrets, the files that they name.
+func Load(opts Options) (*Config, error) {
+	l := &loader{options: opts, environment: newEnvironment(opts.Env)}
+	l.read()
+	if l.broken {
+		return nil, l.errors() // what cannot be parsed cannot be joined with the rest
+	}
+	layers := l.check()
+	config, err := decode(layers)
+	if err != nil {
+		return nil, err
+	}
+	config.redactor = &secret.Redactor{}
+	config.addSecrets(l.checker.secrets)
+	problems := config.decodeClients()
+	problems = append(problems, config.validate()...)
+	if opts.StrictSecrets {
+		problems = append(problems, config.readFiles()...)
+	}
+	l.locateAll(problems)
+	if len(l.findings) > 0 {
+		return nil, l.errors()
+	}
+	config.Warnings = l.warnings(config)
+	return config, nil
+}
+
+// loader holds what is known about the places where things were written.
+type loader struct {
+	options     Options
+	environment *environment
+	checker     checker
+	roots       []*node // of the layers, in their order
+	findings    []Finding
+	broken      bool // a file could not be read as YAML
+}
+
+// read makes a tree of each file and variable.
+func (l *loader) read() {
+	expand := l.environment
+	if !l.options.ExpandEnv {
+		expand = nil
+	}
+	for i, name := range l.options.Files {
+		src := &source{name: name, dir: filepath.Dir(name), order: i}
+		data, err := readFile(name)
+		if err != nil {
+			l.findings = append(l.findings, Finding{File: name, Message: "cannot be read: " + withoutPath(err).Error(), order: i})
+			l.broken = true
+			continue
+		}
+		root, findings := document(src, data, expand)
+		l.findings = append(l.findings, findings...)
+		if root != nil {
+			l.roots = append(l.roots, root)
+		} else if len(findings) > 0 {
+			l.broken = true
+		}
+	}
+	roots, findings := envLayers(l.options.Env, len(l.options.Files))
+	l.roots = append(l.roots, roots...)
+	l.findings = append(l.findings, findings...)
+}
+
+// withoutPath strips the name of the file that the finding already begins with.
+func withoutPath(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// check compares each layer with what the frame knows and gives it as nested maps.
+func (l *loader) check() []map[string]any {
+	layers := make([]map[string]any, 0, len(l.roots))
+	for _, root := range l.roots {
+		if out, ok := l.checker.value(root, reflect.TypeFor[frame](), nil, ""); ok {
+			layers = append(layers, out.(map[string]any)) //nolint:forcetypeassert // a struct comes out as a map
+		}
+	}
+	l.findings = append(l.findings, l.checker.findings...)
+	return layers
+}
+
+// locateAll turns what the rooms say into findings. What only follows from an earlier finding about the same key is left out: it would
+// send people looking for a second mistake.
+func (l *loader) locateAll(problems []error) {
+	known := slices.Clone(l.checker.doubtful)
+	for _, f := range l.findings {
+		known = append(known, f.Path)
+	}
+	for _, problem := range problems {
+		f := l.locate(problem)
+		follows := func(path string) bool { return path != "" && related(path, f.Path) }
+		if f.Path == "" || !slices.ContainsFunc(known, follows) {
+			l.findings = append(l.findings, f)
+		}
+	}
+}
+
+// locate finds where the key of a problem was written.
+func (l *loader) locate(problem error) Finding {
+	var key *invalid.Error
+	if !errors.As(problem, &key) {
+		return l.at("", problem.Error())
+	}
+	// A key that a target has from `defaults:` is reported once, where it stands.
+	if _, rest, ok := strings.Cut(key.Path, "]."); ok && strings.HasPrefix(key.Path, "targets[") && l.written(key.Path) == nil {
+		if path := "defaults." + rest; l.written(path) != nil {
+			return l.at(path, key.Message)
+		}
+	}
+	return l.at(key.Path, key.Message)
+}
+
+// at makes a finding about a key at the place of the key, or of the nearest one around it that was written.
+func (l *loader) at(path, message string) Finding {
+	for p := path; p != ""; p = parentPath(p) {
+		if n := l.written(p); n != nil {
+			return n.finding(path, message)
+		}
+	}
+	if len(l.roots) > 0 {
+		return l.roots[0].finding(path, message)
+	}
+	f := Finding{File: "configuration", Path: path, Message: message}
+	if len(l.options.Files) > 0 {
+		f.File, f.Line, f.Column = l.options.Files[0], 1, 1
+	}
+	return f
+}
+
+// written finds the layer that has the last word about a key, nil if none has the key.
+func (l *loader) written(path string) *node {
+	for _, root := range slices.Backward(l.roots) {
+		n, throughList := root.find(path)
+		if n != nil || throughList {
+			return n
+		}
+	}
+	return nil
+}
+
+func (l *loader) warnings(config *Config) []Finding {
+	out := l.checker.warnings
+	for _, w := range config.warnings() {
+		out = append(out, l.locate(w))
+	}
+	return sorted(l.masked(out))
+}
+
+func (l *loader) errors() *Errors { return newErrors(l.masked(l.findings)) }
+
+// masked takes out of the messages what came out of a variable or is a secret.
+func (l *loader) masked(findings []Finding) []Finding {
+	var r secret.Redactor
+	for _, s := range l.checker.secrets {
+		for _, spelling := range spellings(s) {
+			r.Add(secret.Literal("", secret.Secret(spelling)))
+		}
+	}
+	names := l.environment.replacer()
+	for i := range findings {
+		findings[i].Message = clip(r.Redact(names.Replace(findings[i].Message)))
+	}
+	return findings
+}
+
+// spellings gives a value as it is and as a quoted message shows it.
+func spellings(s string) []string {
+	quoted := strconv.Quote(s)
+	if inner := quoted[1 : len(quoted)-1]; inner != s {
+		return []string{s, inner}
+	}
+	return []string{s}
+}
+
+// maxMessageBytes bounds a message that quotes something long.
+const maxMessageBytes = 500
+
+func clip(message string) string {
+	if len(message) <= maxMessageBytes {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessageBytes], "") + "…"
+}

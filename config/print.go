@@ -1,0 +1,210 @@
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
+)
+
+// hashBytes of the SHA-256 are shown: 12 hexadecimal digits.
+const hashBytes = 6
+
+// YAML gives the effective configuration with all defaults and without secrets, in the order of the fields.
+func (c *Config) YAML() ([]byte, error) {
+	text, err := c.print()
+	if err != nil || c.redactor == nil {
+		return text, err
+	}
+	return []byte(c.redactor.Redact(string(text))), nil
+}
+
+// Hash gives 12 hexadecimal digits that change when the effective configuration does. Secrets do not count, nor do seeds that Load
+// made up.
+func (c *Config) Hash() string {
+	fixed := *c
+	fixed.Targets = slices.Clone(c.Targets)
+	var random []string
+	for i := range fixed.Targets {
+		if t := &fixed.Targets[i]; t.randomSeed {
+			t.Seed = 0
+			random = append(random, t.Name)
+		}
+	}
+	text, err := fixed.print()
+	if err != nil {
+		text = []byte(err.Error()) // of a configuration that Load did not make
+	}
+	sum := sha256.Sum256(fmt.Appendf(text, "%q", random))
+	return hex.EncodeToString(sum[:hashBytes])
+}
+
+func (c *Config) print() ([]byte, error) {
+	n, err := toYAML(reflect.ValueOf(*c))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(n); err != nil {
+		return nil, err
+	}
+	if err := encoder.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// toYAML writes a value as the file would: durations and sizes in our own syntax, which the YAML library does not know.
+func toYAML(v reflect.Value) (*yaml.Node, error) {
+	switch value := v.Interface().(type) {
+	case time.Duration:
+		return encode(model.Duration(value).String())
+	case Size:
+		return encode(value.String())
+	case HTTPClient:
+		return clientToYAML(v)
+	case yaml.Marshaler:
+		return encode(value)
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		n := &yaml.Node{Kind: yaml.MappingNode}
+		return n, addFields(n, v)
+	case reflect.Map:
+		if v.Type().Elem().Kind() == reflect.Interface {
+			return encode(v.Interface())
+		}
+		return mapToYAML(v)
+	case reflect.Slice:
+		n := &yaml.Node{Kind: yaml.SequenceNode}
+		for i := range v.Len() {
+			item, err := toYAML(v.Index(i))
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, item)
+		}
+		if n.Content == nil {
+			n.Style = yaml.FlowStyle
+		}
+		return n, nil
+	}
+	return encode(v.Interface())
+}
+
+func mapToYAML(v reflect.Value) (*yaml.Node, error) {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	names := v.MapKeys()
+	slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	for _, name := range names {
+		if err := addField(n, name.String(), v.MapIndex(name)); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// addFields appends the fields of a struct by their yaml tags.
+func addFields(n *yaml.Node, v reflect.Value) error {
+	for i := range v.NumField() {
+		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+		field := v.Field(i)
+		var err error
+		switch {
+		case options == "inline":
+			err = addFields(n, field)
+		case name == "" || name == "-":
+		case options == "omitempty" && isEmpty(field):
+		default:
+			err = addField(n, name, field)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isEmpty(v reflect.Value) bool {
+	if v.Kind() == reflect.Map || v.Kind() == reflect.Slice {
+		return v.Len() == 0
+	}
+	return v.IsZero()
+}
+
+func addField(n *yaml.Node, name string, v reflect.Value) error {
+	key, err := encode(name)
+	if err != nil {
+		return err
+	}
+	value, err := toYAML(v)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	n.Content = append(n.Content, key, value)
+	return nil
+}
+
+func encode(v any) (*yaml.Node, error) {
+	n := &yaml.Node{}
+	if err := n.Encode(v); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// clientToYAML writes our keys and those of Prometheus, whose own types hide passwords but neither users in URLs nor headers.
+func clientToYAML(v reflect.Value) (*yaml.Node, error) {
+	client := v.Interface().(HTTPClient) //nolint:forcetypeassert // the caller has looked
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Tag.Get("koanf"); !strings.ContainsAny(name, ",-") {
+			if err := addField(n, name, v.Field(i)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	theirs, err := encode(client.HTTP)
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i+1 < len(theirs.Content); i += 2 {
+		switch key := theirs.Content[i]; key.Value {
+		case "follow_redirects", "enable_http2": // not keys of ours
+		default:
+			redact(key.Value, theirs.Content[i+1], false)
+			n.Content = append(n.Content, key, theirs.Content[i+1])
+		}
+	}
+	return n, nil
+}
+
+// redact hides what a client's YAML still shows: users and queries in URLs, and the values of headers that are secret by their name.
+func redact(key string, n *yaml.Node, sensitive bool) {
+	switch {
+	case n.Kind == yaml.ScalarNode && strings.HasSuffix(key, "_url"):
+		n.Value = secret.RedactURL(n.Value)
+	case n.Kind == yaml.ScalarNode && sensitive:
+		n.Value = secret.Mask
+	case n.Kind == yaml.SequenceNode:
+		for _, item := range n.Content {
+			redact(key, item, sensitive && key == "values")
+		}
+	case n.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			name := n.Content[i].Value
+			redact(name, n.Content[i+1], sensitive || (key == "http_headers" && secret.SensitiveHeader(name)))
+		}
+	}
+}

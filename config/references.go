@@ -1,0 +1,97 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aiperf-exporter/aiperf-exporter/invalid"
+)
+
+// blocks hold the entries that targets name, in the order in which warnings name them.
+var blocks = []string{"secrets", "http_clients", "workloads", "loads", "slos"}
+
+// entryNames gives the names of the entries of each block, in order.
+func (c *Config) entryNames() map[string][]string {
+	return map[string][]string{
+		"secrets":      slices.Sorted(maps.Keys(c.Secrets)),
+		"http_clients": slices.Sorted(maps.Keys(c.HTTPClients)),
+		"workloads":    slices.Sorted(maps.Keys(c.Workloads)),
+		"loads":        slices.Sorted(maps.Keys(c.Loads)),
+		"slos":         slices.Sorted(maps.Keys(c.SLOs)),
+	}
+}
+
+// reference is the name of an entry, and the key of the target that holds it.
+type reference struct {
+	key, block, name string
+	implied          bool // nothing was written: the entry "default" is meant, if there is one
+}
+
+func (t *Target) references() []reference {
+	orDefault := func(key, block, name string) reference {
+		return reference{key: key, block: block, name: cmp.Or(name, defaultName), implied: name == ""}
+	}
+	refs := []reference{
+		orDefault("client", "http_clients", t.Client),
+		orDefault("workload", "workloads", t.Workload),
+		orDefault("load", "loads", t.Load),
+	}
+	if t.Endpoint.Secret != "" {
+		refs = append(refs, reference{key: "endpoint.secret", block: "secrets", name: t.Endpoint.Secret})
+	}
+	for i, name := range t.SLO {
+		refs = append(refs, reference{key: fmt.Sprintf("slo[%d]", i), block: "slos", name: name})
+	}
+	return refs
+}
+
+// validateReferences checks that everything a target names exists, once.
+func (c *Config) validateReferences(t *Target, path string) []error {
+	var errs []error
+	entries := c.entryNames()
+	for _, ref := range t.references() {
+		if names := entries[ref.block]; !ref.implied && !slices.Contains(names, ref.name) {
+			errs = append(errs, invalid.Key(path+"."+ref.key, "there is no entry %q under %s%s", ref.name, ref.block, didYouMean(ref.name, names)))
+		}
+	}
+	for i, name := range t.SLO {
+		if slices.Index(t.SLO, name) < i {
+			errs = append(errs, invalid.Key(fmt.Sprintf("%s.slo[%d]", path, i), "%q is listed twice", name))
+		}
+	}
+	if _, client := entry(c.HTTPClients, t.Client, DefaultHTTPClient()); client.authenticates() && c.credential(t) != nil {
+		errs = append(errs, invalid.Key(path+".endpoint", "names a credential, but the client of the target sends one already"))
+	}
+	return errs
+}
+
+// warnings finds what is allowed but probably not meant.
+func (c *Config) warnings() []error {
+	var out []error
+	if !slices.ContainsFunc(c.Targets, func(t Target) bool { return t.Enabled }) {
+		out = append(out, invalid.Key("targets", "no target is enabled, nothing will be measured"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.HTTPClients)) {
+		if client := c.HTTPClients[name]; client.HTTP.TLSConfig.InsecureSkipVerify {
+			out = append(out, invalid.Key("http_clients."+name+".tls_config.insecure_skip_verify",
+				"certificates are not verified: anybody on the way can read and change requests, credentials among them"))
+		}
+	}
+	used := map[string]bool{}
+	for i := range c.Targets {
+		for _, ref := range c.Targets[i].references() {
+			used[ref.block+"."+ref.name] = true
+		}
+	}
+	entries := c.entryNames()
+	for _, block := range blocks {
+		for _, name := range entries[block] {
+			if path := block + "." + name; !used[path] {
+				out = append(out, invalid.Key(path, "is not used by any target"))
+			}
+		}
+	}
+	return out
+}

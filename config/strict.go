@@ -1,0 +1,241 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	promconfig "github.com/prometheus/common/config"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
+)
+
+// maxCollected bounds the findings that are kept before the first ones are chosen.
+const maxCollected = 20 * maxFindings
+
+// checker compares what was written with the types that it is meant for. What is right comes out as nested maps with values of these
+// types, ready to be joined with other layers; what is wrong becomes a finding and is left out, so that the rest can still be checked.
+type checker struct {
+	findings []Finding
+	warnings []Finding
+	secrets  []string // literal values that must not be shown
+	doubtful []string // keys that are missing because they were misspelled
+}
+
+func (c *checker) wrong(n *node, at *place, format string, args ...any) {
+	if len(c.findings) < maxCollected {
+		c.findings = append(c.findings, n.finding(at.String(), fmt.Sprintf(format, args...)))
+	}
+}
+
+func (c *checker) warn(n *node, at *place, message string) {
+	if len(c.warnings) < maxCollected {
+		c.warnings = append(c.warnings, n.finding(at.String(), message))
+	}
+}
+
+// value converts n to what t needs. pattern is the place with "*" for each name of an entry and "[]" for each index. ok is false if
+// there is nothing to keep: a finding, or an empty value, which is as good as none.
+func (c *checker) value(n *node, t reflect.Type, at *place, pattern string) (out any, ok bool) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Interface {
+		return plain(n), true
+	}
+	if n.kind == scalar && n.value == nil {
+		return nil, false
+	}
+	switch {
+	case t == reflect.TypeFor[Names]() && n.kind == scalar:
+		n = &node{source: n.source, line: n.line, column: n.column, kind: list, items: []*node{n}}
+	case t == reflect.TypeFor[workload.Length]() && n.kind == scalar:
+		return c.length(n, at)
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		if isOpaque(t) {
+			return c.opaque(n, t, at)
+		}
+		return c.structure(n, t, at, pattern)
+	case reflect.Map:
+		return c.mapping(n, t, at, pattern)
+	case reflect.Slice:
+		return c.list(n, t, at, pattern)
+	case reflect.String:
+		return c.text(n, t, at, pattern)
+	}
+	if isOpaque(t) {
+		return c.opaque(n, t, at)
+	}
+	out, problem := convert(n, t)
+	if problem == "" && mustBePositive[pattern] && reflect.ValueOf(out).IsZero() {
+		problem = "must be > 0, leave the key out if it is not wanted"
+	}
+	if problem != "" {
+		c.wrong(n, at, "%s", problem)
+		return nil, false
+	}
+	return out, true
+}
+
+// structure checks the keys of a map that is meant for a struct.
+func (c *checker) structure(n *node, t reflect.Type, at *place, pattern string) (any, bool) {
+	if !c.isMap(n, at) {
+		return nil, false
+	}
+	known := keysOf(t)
+	out := make(map[string]any, len(n.keys))
+	for _, key := range n.keys {
+		child, here := n.fields[key], at.key(key)
+		fieldType, step := known.lookup(key)
+		pattern := strings.TrimPrefix(pattern+"."+step, ".")
+		switch reason, planned := unavailable[pattern]; {
+		case at == nil && strings.HasPrefix(key, "x-"): // a home for anchors
+		case planned:
+			c.wrong(child, here, "%s", reason)
+		case fieldType == nil:
+			c.unknown(child, here, key, known.names())
+		default:
+			if v, ok := c.value(child, fieldType, here, pattern); ok {
+				out[key] = v
+			}
+		}
+	}
+	return out, true
+}
+
+func (c *checker) unknown(n *node, at *place, key string, known []string) {
+	c.wrong(n, at, "unknown key%s", didYouMean(key, known))
+	if meant := closest(key, known); meant != "" {
+		c.doubtful = append(c.doubtful, at.parent.key(meant).String())
+	}
+}
+
+// mapping checks a map whose keys are names that the user chose.
+func (c *checker) mapping(n *node, t reflect.Type, at *place, pattern string) (any, bool) {
+	if !c.isMap(n, at) {
+		return nil, false
+	}
+	out := make(map[string]any, len(n.keys))
+	for _, key := range n.keys {
+		if v, ok := c.value(n.fields[key], t.Elem(), at.key(key), pattern+".*"); ok {
+			out[key] = v
+		} else if t.Elem().Kind() == reflect.Struct {
+			out[key] = map[string]any{} // the entry exists, so references to it resolve
+		}
+	}
+	return out, true
+}
+
+func (c *checker) isMap(n *node, at *place) bool {
+	switch {
+	case n.kind == mapping:
+		return true
+	case n.source.env:
+		c.wrong(n, at, "is a map: name one of its keys")
+	default:
+		c.wrong(n, at, "must be a map, got %s", n.describe())
+	}
+	return false
+}
+
+// list checks a list. An item with a finding leaves an empty one behind, so that the others keep their index.
+func (c *checker) list(n *node, t reflect.Type, at *place, pattern string) (any, bool) {
+	switch {
+	case n.kind == list:
+	case n.source.env:
+		c.wrong(n, at, "is a list, which cannot be set by an environment variable")
+		return nil, false
+	default:
+		c.wrong(n, at, "must be a list, got %s", n.describe())
+		return nil, false
+	}
+	out := make([]any, len(n.items))
+	for i, item := range n.items {
+		here := at.item(i)
+		if item.kind == scalar && item.value == nil {
+			c.wrong(item, here, "must not be empty")
+		}
+		v, ok := c.value(item, t.Elem(), here, pattern+"[]")
+		switch {
+		case ok:
+			out[i] = v
+		case t.Elem().Kind() == reflect.String:
+			out[i] = ""
+		default:
+			out[i] = map[string]any{}
+		}
+	}
+	return out, true
+}
+
+// text checks a scalar that is meant for a string, makes the paths of files relative to the file that names them, and remembers
+// secrets.
+func (c *checker) text(n *node, t reflect.Type, at *place, pattern string) (any, bool) {
+	out, problem := convert(n, t)
+	if section := sections[at.lastName()]; problem != "" && n.kind == mapping && section != "" {
+		problem = fmt.Sprintf("must be the name of an entry under %s, got a map: write it there and name it here", section)
+	}
+	if problem != "" {
+		c.wrong(n, at, "%s", problem)
+		return nil, false
+	}
+	s := out.(string) //nolint:forcetypeassert // convert gives a string for every string type
+	switch {
+	case t == reflect.TypeFor[secret.URL]() || strings.HasSuffix(pattern, "_url"):
+		c.secrets = append(c.secrets, secretsInURL(s)...)
+	case t == reflect.TypeFor[secret.Secret]() || t == reflect.TypeFor[promconfig.Secret]() || isSensitiveHeader(pattern, at):
+		c.secrets = append(c.secrets, s)
+		if !n.expanded {
+			c.warn(n, at, "a literal secret: a file or ${VAR} keeps it out of the configuration")
+		}
+	case isFile(pattern) && !filepath.IsAbs(s) && s != "":
+		return filepath.Join(n.source.dir, s), true
+	}
+	return s, true
+}
+
+// length reads the short form of a distribution of lengths: a number is the mean, without a spread.
+func (c *checker) length(n *node, at *place) (any, bool) {
+	mean, problem := convert(n, reflect.TypeFor[float64]())
+	if problem != "" {
+		c.wrong(n, at, "must be a number of tokens or a map with mean, stddev, min and max, got %s", n.describe())
+		return nil, false
+	}
+	return map[string]any{"mean": mean, "stddev": 0.0, "min": 0, "max": 0}, true
+}
+
+// isOpaque tells that a type of another project reads its own text, such as a URL or a TLS version.
+func isOpaque(t reflect.Type) bool {
+	reads := reflect.PointerTo(t).Implements(reflect.TypeFor[interface{ UnmarshalYAML(func(any) error) error }]())
+	return reads && (t.Kind() != reflect.Struct || len(keysOf(t).fields) == 0)
+}
+
+// opaque tries whether the type can read the text, and keeps the text.
+func (c *checker) opaque(n *node, t reflect.Type, at *place) (any, bool) {
+	out, problem := convert(n, reflect.TypeFor[string]())
+	if problem != "" {
+		c.wrong(n, at, "%s", problem)
+		return nil, false
+	}
+	s := out.(string) //nolint:forcetypeassert // convert gives a string for the type string
+	isURL := t == reflect.TypeFor[promconfig.URL]()
+	if isURL {
+		c.secrets = append(c.secrets, secretsInURL(s)...)
+	}
+	scalarNode := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	err := scalarNode.Decode(reflect.New(t).Interface())
+	switch {
+	case err != nil && isURL:
+		c.wrong(n, at, "is not a URL") // the error would quote it, with any password
+		return nil, false
+	case err != nil:
+		c.wrong(n, at, "%v", err)
+		return nil, false
+	}
+	return s, true
+}

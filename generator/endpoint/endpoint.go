@@ -1,0 +1,96 @@
+// Package endpoint is HOW IT IS SAID: one file per wire protocol that encodes a turn, decodes an event, and names the event that ends
+// an answer. Nothing here reads a clock or a socket.
+//
+// To add a protocol: one file with a type that implements Codec, one line in the table of registry.go, golden streams in testdata.
+package endpoint
+
+import "github.com/aiperf-exporter/aiperf-exporter/metrics"
+
+// Type names a wire protocol.
+type Type string
+
+// MaxTokensField says which field carries the wished output length.
+type MaxTokensField string
+
+// The choices of max_tokens_field.
+const (
+	FieldAuto                MaxTokensField = "auto" // the protocol's own
+	FieldMaxTokens           MaxTokensField = "max_tokens"
+	FieldMaxCompletionTokens MaxTokensField = "max_completion_tokens"
+)
+
+// Config is the part of `endpoint:` that concerns the wire protocol.
+type Config struct {
+	Type Type `koanf:"type" yaml:"type"`
+	// Path replaces the protocol's path; "" keeps it.
+	Path           string         `koanf:"path" yaml:"path,omitempty"`
+	MaxTokensField MaxTokensField `koanf:"max_tokens_field" yaml:"max_tokens_field"`
+	// ContinuousUsage asks for cumulative usage in each chunk (vLLM, SGLang, TensorRT-LLM).
+	ContinuousUsage bool `koanf:"continuous_usage" yaml:"continuous_usage,omitempty"`
+	// IgnoreEOS makes the server generate exactly the wished length (ignore_eos and min_tokens; vLLM, SGLang, TensorRT-LLM).
+	IgnoreEOS bool `koanf:"ignore_eos" yaml:"ignore_eos,omitempty"`
+}
+
+// Turn is what a Codec puts on the wire.
+type Turn struct {
+	Model           string
+	Prompt          string
+	MaxOutputTokens int // 0 = no limit is sent
+	Stream          bool
+	// IncludeUsage asks for usage at the end of a stream.
+	IncludeUsage bool
+	// Extra is merged into the top level of the body, last wins. It may override stream, model and the output limit: see Streams and
+	// Codec.OutputLimit for what is really asked.
+	Extra map[string]any
+}
+
+// Streams tells whether the merged body asks for a stream.
+func (t *Turn) Streams() bool {
+	if v, ok := t.Extra["stream"]; ok {
+		return v == true
+	}
+	return t.Stream
+}
+
+// Chunk is what one event of an answer says. The zero Chunk is an event without meaning for us (role, empty delta).
+type Chunk struct {
+	// Text, Reasoning and Tool tell which kinds of generated tokens the event carries, in any choice. A refusal is Text.
+	Text, Reasoning, Tool bool
+	// Terminal: the event ends the answer logically ([DONE], or a finish reason of any choice); true for every whole body.
+	Terminal bool
+	Done     bool // the event is the end marker itself ([DONE])
+	Finish   metrics.FinishReason
+	// Usage holds the counts of this event; Empty if there are none.
+	Usage metrics.Usage
+	// Err is set when the event tells a failure.
+	Err *ServerError
+	// Model is the served model's name, at most 256 bytes. It is only filled by an event with a finish reason and by a whole body, so
+	// that an answer costs one allocation and not one per event.
+	Model string
+}
+
+// Content tells whether the event carries any generated token.
+func (c *Chunk) Content() bool { return c.Text || c.Reasoning || c.Tool }
+
+// ServerError is a failure in the server's own words.
+type ServerError struct {
+	Message string // at most 4 KiB
+	Type    string
+	Code    string
+	Param   string // the request's field that is at fault
+}
+
+// Codec speaks one wire protocol. It is safe for concurrent use and keeps no state between events.
+type Codec interface {
+	// Path is what URL joins to the target's base URL.
+	Path() string
+	// Encode appends the request body for turn to dst. An error means that turn.Extra cannot be sent.
+	Encode(dst []byte, turn *Turn) ([]byte, error)
+	// OutputLimit is the greatest number of output tokens that the encoded body allows, after the merge; 0 = no limit.
+	OutputLimit(turn *Turn) int
+	// DecodeEvent reads one event of a stream into chunk, which the caller has zeroed. name is the SSE event name, "" if none; data
+	// is only valid during the call. An error (a *ProtocolError) means that data is not the protocol; chunk is untouched then.
+	DecodeEvent(name, data []byte, chunk *Chunk) error
+	// DecodeBody reads a whole answer that was not streamed, under the same rules.
+	DecodeBody(body []byte, chunk *Chunk) error
+}

@@ -1,0 +1,316 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// maxDepth bounds the nesting of what a server sends. Real answers stay below ten.
+const maxDepth = 512
+
+// ProtocolError says why bytes are not the wire protocol.
+type ProtocolError struct {
+	Offset int // of the first byte that does not fit
+	Reason string
+}
+
+// Error implements error. It does not quote the bytes: they are a model's answer.
+func (e *ProtocolError) Error() string {
+	return fmt.Sprintf("not the protocol at byte %d: %s", e.Offset, e.Reason)
+}
+
+// scanner walks over one JSON value from left to right without allocating. The caller asks for what it wants where it stands and
+// skips the rest; everything that is passed is checked, so after end() the value is known to be valid JSON as encoding/json has it.
+//
+// The first violation is kept in err and empties the input. All methods then return their zero value, hence callers check once.
+type scanner struct {
+	data  []byte
+	pos   int
+	depth int
+	err   error
+}
+
+func (s *scanner) fail(reason string) {
+	if s.err == nil {
+		s.err = &ProtocolError{Offset: s.pos, Reason: reason}
+	}
+	s.data, s.pos = nil, 0
+}
+
+// peek returns the first byte of the next token, 0 at the end of the input.
+func (s *scanner) peek() byte {
+	for s.pos < len(s.data) {
+		switch c := s.data[s.pos]; c {
+		case ' ', '\t', '\n', '\r':
+			s.pos++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// end checks that nothing follows the value, and returns the violation if there was one.
+func (s *scanner) end() error {
+	if s.peek(); s.pos < len(s.data) {
+		s.fail("data after the value")
+	}
+	return s.err
+}
+
+// enterObject steps into an object and tells whether it has a member to read:
+//
+//	for ok := s.enterObject(); ok; ok = s.nextMember() { switch string(s.name()) { case "x": …; default: s.skip() } }
+//
+// A value of another kind is skipped.
+func (s *scanner) enterObject() bool { return s.enter('{', '}') }
+
+// nextMember moves on from a member's value and tells whether another member follows.
+func (s *scanner) nextMember() bool { return s.next('}') }
+
+// enterArray steps into an array and tells whether it has an element to read. A value of another kind is skipped.
+func (s *scanner) enterArray() bool { return s.enter('[', ']') }
+
+// nextElement moves on from an element and tells whether another one follows.
+func (s *scanner) nextElement() bool { return s.next(']') }
+
+func (s *scanner) enter(first, last byte) bool {
+	if s.peek() != first {
+		s.skip()
+		return false
+	}
+	if s.depth++; s.depth > maxDepth {
+		s.fail("nested too deeply")
+		return false
+	}
+	s.pos++
+	if s.peek() == last {
+		s.pos++
+		s.depth--
+		return false
+	}
+	return true
+}
+
+func (s *scanner) next(last byte) bool {
+	switch s.peek() {
+	case ',':
+		s.pos++
+		return true
+	case last:
+		s.pos++
+		s.depth--
+	default:
+		s.fail("a comma or the end of a list or object is missing")
+	}
+	return false
+}
+
+// name reads a member's name and the colon.
+func (s *scanner) name() []byte {
+	if s.peek() != '"' {
+		s.fail("a member's name is missing")
+		return nil
+	}
+	t := s.text()
+	if s.peek() != ':' {
+		s.fail("a colon is missing")
+		return nil
+	}
+	s.pos++
+	return t.bytes()
+}
+
+// skip passes any value.
+func (s *scanner) skip() {
+	switch c := s.peek(); c {
+	case '"':
+		s.text()
+	case '{':
+		for ok := s.enterObject(); ok; ok = s.nextMember() {
+			s.name()
+			s.skip()
+		}
+	case '[':
+		for ok := s.enterArray(); ok; ok = s.nextElement() {
+			s.skip()
+		}
+	case 't':
+		s.literal("true")
+	case 'f':
+		s.literal("false")
+	case 'n':
+		s.literal("null")
+	default:
+		s.number()
+	}
+}
+
+func (s *scanner) literal(word string) {
+	if !bytes.HasPrefix(s.data[s.pos:], []byte(word)) {
+		s.fail("a value is malformed")
+		return
+	}
+	s.pos += len(word)
+}
+
+// number reads a number as it stands; nil if there is none.
+func (s *scanner) number() []byte {
+	d, i := s.data, s.pos
+	if at(d, i, '-') {
+		i++
+	}
+	leadingZero := at(d, i, '0')
+	start := i
+	i, ok := digits(d, i)
+	ok = ok && (!leadingZero || i == start+1)
+	if ok && at(d, i, '.') {
+		i, ok = digits(d, i+1)
+	}
+	if ok && (at(d, i, 'e') || at(d, i, 'E')) {
+		i++
+		if at(d, i, '+') || at(d, i, '-') {
+			i++
+		}
+		i, ok = digits(d, i)
+	}
+	if !ok {
+		s.fail("a value is missing or malformed")
+		return nil
+	}
+	raw := d[s.pos:i]
+	s.pos = i
+	return raw
+}
+
+func at(d []byte, i int, c byte) bool { return i < len(d) && d[i] == c }
+
+// digits passes digits from i on, and tells whether there is at least one.
+func digits(d []byte, i int) (end int, ok bool) {
+	end = i
+	for end < len(d) && '0' <= d[end] && d[end] <= '9' {
+		end++
+	}
+	return end, end > i
+}
+
+// text is a JSON string as it stands in the data. It is only valid as long as the data is.
+type text struct {
+	quoted  []byte // with its quotes; nil if the value was no string
+	escaped bool
+}
+
+// empty tells whether the string has no character. An escape is never empty, so there is nothing to decode.
+func (t text) empty() bool { return len(t.quoted) <= len(`""`) }
+
+// bytes returns the string's bytes. Only a string with escapes allocates; no server escapes names.
+func (t text) bytes() []byte {
+	switch {
+	case t.empty():
+		return nil
+	case t.escaped:
+		return []byte(t.decode())
+	}
+	return t.quoted[1 : len(t.quoted)-1]
+}
+
+// decode returns the string with escapes resolved and bad UTF-8 replaced.
+func (t text) decode() string {
+	if t.empty() {
+		return ""
+	}
+	if plain := t.quoted[1 : len(t.quoted)-1]; !t.escaped && utf8.Valid(plain) {
+		return string(plain)
+	}
+	var out string
+	if json.Unmarshal(t.quoted, &out) != nil {
+		return "" // cannot happen: the scanner has checked it
+	}
+	return out
+}
+
+// text reads a string; a value of another kind is skipped.
+func (s *scanner) text() text {
+	if s.peek() != '"' {
+		s.skip()
+		return text{}
+	}
+	d, i, escaped := s.data, s.pos+1, false
+	for {
+		i += plain(d[i:])
+		if i >= len(d) {
+			s.fail("a string does not end")
+			return text{}
+		}
+		switch d[i] {
+		case '"':
+			t := text{quoted: d[s.pos : i+1], escaped: escaped}
+			s.pos = i + 1
+			return t
+		case '\\':
+			n := escape(d[i:])
+			if n == 0 {
+				s.fail("a string has a malformed escape")
+				return text{}
+			}
+			i += n
+			escaped = true
+		default:
+			s.fail("a string has a control character")
+			return text{}
+		}
+	}
+}
+
+// plain returns the length of the run of bytes at the start of d that stand for themselves in a string: neither quote, backslash nor
+// control character. It looks at eight bytes at a time, for lines of a megabyte.
+func plain(d []byte) int {
+	const (
+		ones  = 0x0101010101010101
+		highs = 0x8080808080808080
+	)
+	i := 0
+	for ; len(d)-i >= 8; i += 8 {
+		w := binary.LittleEndian.Uint64(d[i:])
+		quote, backslash := w^(ones*'"'), w^(ones*'\\')
+		// (x-ones)&^x has a byte's high bit set if the byte is zero, (w-ones*0x20)&^w if it is below 0x20. Borrows only reach bytes
+		// above the first hit, so the lowest bit is exact.
+		hit := ((quote-ones)&^quote | (backslash-ones)&^backslash | (w-ones*0x20)&^w) & highs
+		if hit != 0 {
+			return i + bits.TrailingZeros64(hit)/8
+		}
+	}
+	for ; i < len(d); i++ {
+		if c := d[i]; c < 0x20 || c == '"' || c == '\\' {
+			break
+		}
+	}
+	return i
+}
+
+// escape returns the length of the escape sequence at the start of d, 0 if it is malformed.
+func escape(d []byte) int {
+	if len(d) < 2 {
+		return 0
+	}
+	switch d[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+	default:
+		return 0
+	}
+	if len(d) < 6 {
+		return 0
+	}
+	for _, c := range d[2:6] {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+			return 0
+		}
+	}
+	return 6
+}

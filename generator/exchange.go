@@ -1,0 +1,206 @@
+package generator
+
+import (
+	"fmt"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// exchange turns the events of one answer into its record. It reads no clock and no socket: every instant comes with an event, so a
+// stream can be played to it at any speed and in any pieces.
+type exchange struct {
+	codec  endpoint.Codec
+	record *metrics.Record
+	// firstToken is called once, with the first content event; nil = nobody asks.
+	firstToken func()
+
+	chunk       endpoint.Chunk
+	serverError *endpoint.ServerError
+	parseError  error
+	terminal    bool
+	// usageFinal: the last usage did not ride on a chunk in mid-stream.
+	usageFinal  bool
+	contentRead int64 // number of the read that completed the last content event
+}
+
+// Event implements transport.Handler.
+func (x *exchange) Event(ev *transport.Event) transport.Verdict {
+	r := x.record
+	if ev.Comment {
+		r.KeepAlives++
+		return transport.More
+	}
+	if r.Time.FirstEvent == 0 {
+		r.Time.FirstEvent = ev.At
+	}
+	x.chunk = endpoint.Chunk{}
+	var err error
+	if ev.Body {
+		err = x.codec.DecodeBody(ev.Data, &x.chunk)
+	} else {
+		err = x.codec.DecodeEvent(ev.Name, ev.Data, &x.chunk)
+	}
+	if err != nil {
+		r.ParseErrors++
+		if x.parseError == nil {
+			x.parseError = err
+		}
+		return transport.More
+	}
+	if x.chunk.Err != nil {
+		x.serverError = x.chunk.Err
+		return transport.Stop
+	}
+	x.note(ev)
+	if len(r.Content) > 0 {
+		return transport.Token
+	}
+	return transport.More
+}
+
+// note takes over what the decoded event says.
+func (x *exchange) note(ev *transport.Event) {
+	r, c := x.record, &x.chunk
+	if c.Content() {
+		x.content(ev)
+	}
+	if !c.Usage.Empty() {
+		r.Usage = c.Usage
+		r.Time.Usage = ev.At
+		x.usageFinal = !c.Content() || c.Terminal
+	}
+	if c.Terminal {
+		x.terminal = true
+		if r.Time.Done == 0 || c.Done {
+			r.Time.Done = ev.At
+		}
+	}
+	if c.Finish != "" {
+		r.Finish = c.Finish
+	}
+	if c.Model != "" {
+		r.ServedModel = c.Model
+	}
+}
+
+func (x *exchange) content(ev *transport.Event) {
+	r, c := x.record, &x.chunk
+	if len(r.Content) == 0 {
+		r.FirstTokens = c.Usage.Output
+		if x.firstToken != nil {
+			x.firstToken()
+		}
+	} else if ev.Read == x.contentRead {
+		r.Coalesced++
+	}
+	x.contentRead = ev.Read
+	r.Content = append(r.Content, ev.At)
+	if c.Reasoning && r.Time.FirstReasoning == 0 {
+		r.Time.FirstReasoning = ev.At
+	}
+	if (c.Text || c.Tool) && r.Time.FirstOutput == 0 {
+		r.Time.FirstOutput = ev.At
+	}
+}
+
+// finish completes the record with what the transport says and decides the outcome. inputTokens is the nominal length of the prompt.
+func (x *exchange) finish(a *transport.Answer, inputTokens int) {
+	r := x.record
+	r.Status = a.Status
+	r.Streaming = a.Stream
+	r.ConnObtained, r.ConnReused = a.ConnObtained, a.ConnReused
+	r.ResponseBytes = a.BodyBytes
+	r.KernelStamps, r.StampFallbacks = a.KernelStamps, a.StampFallbacks
+	r.Outcome, r.Class, r.Detail = x.outcome(a)
+	x.sources(inputTokens)
+}
+
+func (x *exchange) outcome(a *transport.Answer) (metrics.Outcome, metrics.ErrorClass, string) {
+	r := x.record
+	failed := func(class metrics.ErrorClass, detail string) (metrics.Outcome, metrics.ErrorClass, string) {
+		return metrics.Failure, class, detail
+	}
+	switch {
+	case a.Cancelled:
+		return metrics.Cancelled, "", ""
+	// After the terminal marker the answer is whole, however the connection ends.
+	case a.Class != "" && !(x.terminal && len(r.Content) > 0 && a.Class != metrics.ErrResponseTooLarge):
+		return failed(a.Class, errorText(a.Err))
+	case a.Status < 200 || a.Status > 299:
+		return x.refused(a)
+	case x.serverError != nil:
+		return failed(metrics.ErrStream, describe(x.serverError))
+	case x.parseError != nil:
+		return failed(metrics.ErrParse, x.parseError.Error())
+	case a.Stream && !x.terminal:
+		return failed(metrics.ErrTruncated, fmt.Sprintf("stream ended after %d content events without a finish reason or end marker", len(r.Content)))
+	case len(r.Content) == 0:
+		return failed(metrics.ErrEmpty, "answer without any generated token")
+	}
+	return metrics.Success, "", ""
+}
+
+// refused classifies an answer that is not 2xx.
+func (x *exchange) refused(a *transport.Answer) (metrics.Outcome, metrics.ErrorClass, string) {
+	x.serverError = endpoint.DecodeError(a.ErrorBody)
+	detail := fmt.Sprintf("HTTP %d: %s", a.Status, describe(x.serverError))
+	class := metrics.ErrHTTP4xx
+	switch {
+	case a.Status < 400:
+		class = metrics.ErrHTTP3xx
+	case a.Status == 429:
+		class = metrics.ErrHTTP429
+	case a.Status >= 500:
+		class = metrics.ErrHTTP5xx
+	case endpoint.ContextOverflow(a.Status, x.serverError):
+		class = metrics.ErrContextOverflow
+	}
+	return metrics.Failure, class, detail
+}
+
+// sources says where the counts come from and fills in estimates where the server told none.
+func (x *exchange) sources(inputTokens int) {
+	r := x.record
+	told := metrics.SourceUsageChunk
+	if x.usageFinal {
+		told = metrics.SourceUsage
+	}
+	r.UsageMissing = r.Outcome == metrics.Success && r.Usage.Empty()
+	r.InputSource, r.OutputSource = told, told
+	if !r.Usage.Input.Known {
+		r.InputSource = metrics.SourceNone
+		if r.Outcome == metrics.Success && inputTokens > 0 {
+			r.InputSource = metrics.SourceDataset
+			r.Usage.Input = metrics.Tokens(int64(inputTokens))
+		}
+	}
+	if !r.Usage.Output.Known {
+		r.OutputSource = metrics.SourceNone
+		if r.Streaming && len(r.Content) > 0 {
+			r.OutputSource = metrics.SourceEvents
+			r.Usage.Output = metrics.Tokens(int64(len(r.Content)))
+		}
+	}
+}
+
+func describe(e *endpoint.ServerError) string {
+	if e == nil {
+		return ""
+	}
+	text := e.Message
+	for _, part := range []string{e.Type, e.Code} {
+		if part != "" {
+			text += " [" + part + "]"
+		}
+	}
+	return text
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

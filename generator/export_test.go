@@ -1,0 +1,15 @@
+package generator
+
+import (
+	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// Play makes a record of the events that play hands out, as if answer had brought them: the part of a request's way that knows neither
+// sockets nor clocks. inputTokens is the nominal length of the prompt.
+func Play(codec endpoint.Codec, record *metrics.Record, answer *transport.Answer, inputTokens int, play func(transport.Handler)) {
+	x := &exchange{codec: codec, record: record}
+	play(x)
+	x.finish(answer, inputTokens)
+}

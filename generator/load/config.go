@@ -1,0 +1,152 @@
+// Package load decides WHEN a request is wanted and whether it may be sent. It is pure: no goroutines, no sockets, and every instant
+// is handed in, so that a whole day of arrivals can be tested in a millisecond.
+//
+// To add an arrival process: one file with a type that implements Process, one line in the table of processes.go.
+package load
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/invalid"
+)
+
+// Mode names an arrival process.
+type Mode string
+
+// The arrival processes.
+const (
+	Constant Mode = "constant" // one arrival every 1/rate
+	Poisson  Mode = "poisson"  // independent arrivals: exponential intervals with the mean 1/rate
+)
+
+// Valid tells whether the mode can be run.
+func (m Mode) Valid() bool {
+	_, ok := processes[m]
+	return ok
+}
+
+// OnFull says what happens to an arrival that finds max_in_flight requests running.
+type OnFull string
+
+// The policies.
+const (
+	Drop  OnFull = "drop"  // counted as dropped{reason="in_flight"}
+	Queue OnFull = "queue" // waits, and keeps its scheduled instant
+)
+
+// Valid tells whether the policy is one of the list.
+func (o OnFull) Valid() bool { return o == Drop || o == Queue }
+
+// Config is one entry under `loads:`.
+type Config struct {
+	Mode     Mode          `koanf:"mode" yaml:"mode"`
+	Rate     float64       `koanf:"rate" yaml:"rate,omitempty"`         // requests per second; exactly one of rate and interval
+	Interval time.Duration `koanf:"interval" yaml:"interval,omitempty"` // time between requests
+	// MaxInFlight bounds the requests of the target that run at the same time.
+	MaxInFlight int         `koanf:"max_in_flight" yaml:"max_in_flight"`
+	OnFull      OnFull      `koanf:"on_full" yaml:"on_full"`
+	Queue       QueueConfig `koanf:"queue" yaml:"queue"`
+	// MaxCatchup is how late a wake-up may be before the arrivals it missed are dropped as scheduler_late.
+	MaxCatchup time.Duration `koanf:"max_catchup" yaml:"max_catchup"`
+	// WarmupRequests is how many requests after the start are sent and checked but kept out of every other series.
+	WarmupRequests int  `koanf:"warmup_requests" yaml:"warmup_requests,omitempty"`
+	Paused         bool `koanf:"paused" yaml:"paused,omitempty"`
+}
+
+// QueueConfig bounds the queue of on_full: queue.
+type QueueConfig struct {
+	Size int `koanf:"size" yaml:"size"`
+	// MaxWait is how long an arrival may wait in the queue before it is dropped as queue_timeout.
+	MaxWait time.Duration `koanf:"max_wait" yaml:"max_wait"`
+}
+
+const (
+	// defaultInterval holds when neither rate nor interval is set: a canary that costs little.
+	defaultInterval = 30 * time.Second
+
+	maxRateHz    = 100_000
+	minInterval  = time.Second / maxRateHz
+	maxInterval  = 30 * 24 * time.Hour
+	maxQueueSize = 100_000
+)
+
+// plannedModes are understood but cannot be run yet.
+var plannedModes = []Mode{"gamma", "closed", "probe", "users", "replay"}
+
+// DefaultConfig is what an absent block means. Rate and Interval are both 0, which Hz reads as one request in 30 s, so that the default
+// never conflicts with the one that a user sets.
+func DefaultConfig() Config {
+	return Config{
+		Mode:        Constant,
+		MaxInFlight: 8,
+		OnFull:      Drop,
+		Queue:       QueueConfig{Size: 16, MaxWait: 2 * time.Second},
+		MaxCatchup:  time.Second,
+	}
+}
+
+// Hz is the wished mean rate in requests per second, from whichever of rate and interval is set.
+func (c *Config) Hz() float64 {
+	switch {
+	case c.Rate != 0:
+		return c.Rate
+	case c.Interval != 0:
+		return float64(time.Second) / float64(c.Interval)
+	}
+	return float64(time.Second) / float64(defaultInterval)
+}
+
+// Validate finds what is wrong, by key below path.
+func (c *Config) Validate(path string) []error {
+	var errs []error
+	wrong := func(key, format string, args ...any) {
+		errs = append(errs, invalid.Key(path+"."+key, format, args...))
+	}
+	modes := modeList()
+	switch {
+	case c.Mode.Valid():
+	case slices.Contains(plannedModes, c.Mode):
+		wrong("mode", "mode %q is not available in this version, use one of %s", c.Mode, modes)
+	default:
+		wrong("mode", "unknown mode %q, must be one of %s", c.Mode, modes)
+	}
+	switch {
+	case c.Rate != 0 && c.Interval != 0:
+		wrong("interval", "excludes rate, set exactly one of the two")
+	case c.Rate != 0 && !(c.Rate <= maxRateHz && c.Rate*maxInterval.Seconds() >= 1): // so written, NaN is wrong too
+		wrong("rate", "must be > 0, at most %d requests per second and at least one in %v, got %v", maxRateHz, maxInterval, c.Rate)
+	case c.Interval != 0 && (c.Interval < minInterval || c.Interval > maxInterval):
+		wrong("interval", "must be between %v and %v, got %v", minInterval, maxInterval, c.Interval)
+	}
+	if c.MaxInFlight < 1 {
+		wrong("max_in_flight", "must be >= 1, got %d", c.MaxInFlight)
+	}
+	if !c.OnFull.Valid() {
+		wrong("on_full", "must be one of %s, %s, got %q", Drop, Queue, c.OnFull)
+	}
+	if c.Queue.Size < 1 || c.Queue.Size > maxQueueSize {
+		wrong("queue.size", "must be between 1 and %d, got %d", maxQueueSize, c.Queue.Size)
+	}
+	if c.Queue.MaxWait <= 0 {
+		wrong("queue.max_wait", "must be > 0, got %v", c.Queue.MaxWait)
+	}
+	if c.MaxCatchup <= 0 {
+		wrong("max_catchup", "must be > 0, got %v", c.MaxCatchup)
+	}
+	if c.WarmupRequests < 0 {
+		wrong("warmup_requests", "must be >= 0, got %d", c.WarmupRequests)
+	}
+	return errs
+}
+
+// modeList is the modes that can be run, for messages.
+func modeList() string {
+	names := make([]string, 0, len(processes))
+	for _, m := range slices.Sorted(maps.Keys(processes)) {
+		names = append(names, string(m))
+	}
+	return strings.Join(names, ", ")
+}

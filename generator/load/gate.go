@@ -1,0 +1,150 @@
+package load
+
+import (
+	"sync"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// Verdict is what becomes of an arrival.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Send    Verdict = iota // now, and Release when the request has ended
+	Queued                 // Next will hand it out
+	Dropped                // never
+)
+
+// Decision is a verdict and, for Dropped, its reason.
+type Decision struct {
+	Verdict Verdict
+	Reason  metrics.DropReason // only if Dropped
+}
+
+// Gate admits the arrivals of one target: at most max_in_flight requests at a time, the others dropped or queued as on_full says. It never
+// blocks, and every arrival that is offered comes out exactly once, as Send or Dropped. Safe for concurrent use: the loop of the target
+// offers and takes, requests release.
+type Gate struct {
+	maxInFlight int
+	maxWait     int64
+
+	mu       sync.Mutex
+	inFlight int // handed out and not released
+	granted  int // slots given to arrivals that Next has not handed out yet
+
+	// ring holds the queued arrivals, oldest at head; its length is the size of the queue, 0 for on_full: drop. The oldest `decided` of
+	// the `queued` ones have got their decision and wait for Next to tell it.
+	ring                  []queuedArrival
+	head, queued, decided int
+}
+
+type queuedArrival struct {
+	sched   int64
+	expires int64 // last instant at which it may still be sent
+	expired bool
+}
+
+// NewGate makes the gate of a target with a validated c. The memory of the queue is taken here; nothing is allocated later.
+func NewGate(c *Config) *Gate {
+	g := &Gate{maxInFlight: c.MaxInFlight, maxWait: int64(c.Queue.MaxWait)}
+	if c.OnFull == Queue {
+		g.ring = make([]queuedArrival, c.Queue.Size)
+	}
+	return g
+}
+
+// Offer presents the arrival of the instant sched. Take what Next has before, or the queue may look fuller than it is. The wait in the
+// queue counts from now, not from sched: a late wake-up is our fault and queue_timeout is the server's.
+func (g *Gate) Offer(sched, now int64) Decision {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.queued == 0 && g.inFlight < g.maxInFlight:
+		g.inFlight++
+		return Decision{Verdict: Send}
+	case len(g.ring) == 0:
+		return Decision{Dropped, metrics.DropInFlight}
+	case g.queued == len(g.ring):
+		return Decision{Dropped, metrics.DropQueueFull}
+	}
+	*g.at(g.queued) = queuedArrival{sched: sched, expires: now + g.maxWait}
+	g.queued++
+	g.decide(now)
+	return Decision{Verdict: Queued}
+}
+
+// Release gives back the slot of a request that ended at now. The slot belongs to the oldest queued arrival from this instant on, even if
+// Next is only called after that arrival's deadline.
+func (g *Gate) Release(now int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.inFlight == 0 {
+		panic("load: release of a slot that was not taken")
+	}
+	g.inFlight--
+	g.decide(now)
+}
+
+// Next hands out one queued arrival, oldest first: Send if it has a slot, Dropped with queue_timeout if it has waited longer than
+// max_wait. ok is false if none is decided. Call it until then after each Release and at each Deadline.
+func (g *Gate) Next(now int64) (sched int64, d Decision, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.decide(now)
+	if g.decided == 0 {
+		return 0, Decision{}, false
+	}
+	a := *g.at(0)
+	g.head = (g.head + 1) % len(g.ring)
+	g.queued--
+	g.decided--
+	if a.expired {
+		return a.sched, Decision{Dropped, metrics.DropQueueTimeout}, true
+	}
+	g.granted--
+	g.inFlight++
+	return a.sched, Decision{Verdict: Send}, true
+}
+
+// decide settles, oldest first, the queued arrivals that have waited too long or for which a slot is free.
+func (g *Gate) decide(now int64) {
+	for ; g.decided < g.queued; g.decided++ {
+		a := g.at(g.decided)
+		switch {
+		case now > a.expires:
+			a.expired = true
+		case g.inFlight+g.granted < g.maxInFlight:
+			g.granted++
+		default:
+			return
+		}
+	}
+}
+
+// at is the i-th oldest place of the ring.
+func (g *Gate) at(i int) *queuedArrival { return &g.ring[(g.head+i)%len(g.ring)] }
+
+// Deadline is the first instant at which the oldest undecided arrival has waited longer than max_wait; ok is false if there is none.
+func (g *Gate) Deadline() (at int64, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.decided == g.queued {
+		return 0, false
+	}
+	return g.at(g.decided).expires + 1, true
+}
+
+// Queued is the number of arrivals in the queue.
+func (g *Gate) Queued() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.queued
+}
+
+// InFlight is the number of requests that were handed out and not released.
+func (g *Gate) InFlight() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.inFlight
+}

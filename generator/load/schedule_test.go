@@ -1,0 +1,332 @@
+package load_test
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
+)
+
+const second = int64(time.Second)
+
+func config(mode load.Mode, rateHz float64) *load.Config {
+	c := load.DefaultConfig()
+	c.Mode, c.Rate = mode, rateHz
+	return &c
+}
+
+// arrivals takes the next n instants.
+func arrivals(s *load.Schedule, n int) []int64 {
+	out := make([]int64, n)
+	for i := range out {
+		out[i], _ = s.Pop(s.Peek())
+	}
+	return out
+}
+
+func TestConstantIsOnAnAbsoluteGrid(t *testing.T) {
+	t.Parallel()
+	interval := load.DefaultConfig()
+	interval.Interval = 1500 * time.Millisecond
+	unset := load.DefaultConfig()
+	for name, test := range map[string]struct {
+		config *load.Config
+		want   []int64
+	}{
+		"a whole rate":                     {config(load.Constant, 4), []int64{0, 250e6, 500e6, 750e6, 1e9}},
+		"three a second, rounded down":     {config(load.Constant, 3), []int64{0, 333_333_333, 666_666_666, 1_000_000_000, 1_333_333_333}},
+		"a tenth is a tenth":               {config(load.Constant, 0.1), []int64{0, 10e9, 20e9, 30e9, 40e9}},
+		"an interval":                      {&interval, []int64{0, 1500e6, 3000e6, 4500e6, 6000e6}},
+		"nothing set is one every 30 s":    {&unset, []int64{0, 30e9, 60e9, 90e9, 120e9}},
+		"a rate with an exponent":          {config(load.Constant, 1e-6), []int64{0, 1e15, 2e15, 3e15, 4e15}},
+		"the highest rate, without jitter": {config(load.Constant, 1e5), []int64{0, 10e3, 20e3, 30e3, 40e3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const anchor = 77
+			got := arrivals(load.NewSchedule(test.config, &load.Origin{Anchor: anchor}), len(test.want))
+			for i := range got {
+				got[i] -= anchor
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("offsets (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestConstantDoesNotDrift compares arrivals far out, reached by skipping, with exact fractions.
+func TestConstantDoesNotDrift(t *testing.T) {
+	t.Parallel()
+	for rate, tolerance := range map[float64]int64{
+		3: 0, 7: 0, 0.3: 0, 999.9: 0, 0.123456789: 0, 12345.6789: 0, 31.41592653589793: 0, 4e-7: 0,
+		1 / 3.0: 1, 1.2345678901234567e-5: 1, // too many digits for the exact fraction
+	} {
+		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+			t.Parallel()
+			meant, _ := new(big.Rat).SetString(strconv.FormatFloat(rate, 'g', -1, 64))
+			for _, n := range []int64{1, 2, 1000, 1_000_003, 1_000_000_000, 1_000_000_007} {
+				exact := new(big.Rat).Quo(new(big.Rat).SetInt64(n*second), meant)
+				if !new(big.Int).Quo(exact.Num(), exact.Denom()).IsInt64() {
+					continue // later than the clock can tell
+				}
+				want := new(big.Int).Quo(exact.Num(), exact.Denom()).Int64()
+				c := config(load.Constant, rate)
+				s := load.NewSchedule(c, &load.Origin{})
+				if skipped := s.SkipLate(want - tolerance + int64(c.MaxCatchup)); skipped != n {
+					t.Errorf("n = %d: %d arrivals before it", n, skipped)
+				}
+				if got := s.Peek(); got > want || got < want-tolerance {
+					t.Errorf("n = %d: at %d, want %d", n, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestPhaseSpreadsTargetsAndSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	const wall = 1_790_000_000 * second
+	c := config(load.Constant, 0.7)
+	first := func(instance, target string, wall int64) int64 {
+		return load.NewSchedule(c, &load.Origin{Wall: wall, Instance: instance, Target: target}).Peek()
+	}
+	period := int64(math.Round(1e9 / 0.7))
+	a := first("exporter-1", "a", wall)
+	if b := first("exporter-1", "b", wall); a == b {
+		t.Errorf("two targets have the same phase %d", a)
+	}
+	if b := first("exporter-2", "a", wall); a == b {
+		t.Errorf("two exporters have the same phase %d", a)
+	}
+	if b := first("exporter-1", "a", wall); a != b {
+		t.Errorf("phase %d, then %d", a, b)
+	}
+	if none := first("", "a", wall); none != 0 {
+		t.Errorf("without an instance the first arrival is at %d, want 0", none)
+	}
+
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		later := random.Int64N(365 * 24 * 3600 * second)
+		restarted := first("exporter-1", "a", wall+later)
+		if restarted < 0 || restarted > period {
+			t.Fatalf("first arrival %d ns after the start, period is %d", restarted, period)
+		}
+		// Both are instants of one grid: their distance is a multiple of the period.
+		n := math.Round(float64(later+restarted-a) * 0.7 / 1e9)
+		want := new(big.Rat).Quo(new(big.Rat).SetFloat64(n*1e9), big.NewRat(7, 10))
+		off, _ := new(big.Rat).Sub(big.NewRat(later+restarted-a, 1), want).Float64()
+		if math.Abs(off) > 2 {
+			t.Fatalf("after %d ns the grid has moved by %v ns", later, off)
+		}
+	}
+}
+
+func TestPhasesAreSpreadEvenly(t *testing.T) {
+	t.Parallel()
+	c := config(load.Constant, 1)
+	var tenths [10]int
+	const targets = 10_000
+	for i := range targets {
+		s := load.NewSchedule(c, &load.Origin{Wall: 1_790_000_000*second + 123_456_789, Instance: "i", Target: fmt.Sprint("target-", i)})
+		tenths[s.Peek()*10/second]++
+	}
+	for i, n := range tenths {
+		// 1000 expected, standard deviation 30.
+		if n < 850 || n > 1150 {
+			t.Errorf("%d of %d targets start in tenth %d of the period", n, targets, i)
+		}
+	}
+}
+
+func TestPoissonHasExponentialIntervals(t *testing.T) {
+	t.Parallel()
+	const n = 200_000
+	for _, rate := range []float64{0.02, 1, 50, 100_000} {
+		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+			t.Parallel()
+			s := load.NewSchedule(config(load.Poisson, rate), &load.Origin{Seed: 7, Target: "a"})
+			var sum, squares float64
+			var previous int64
+			var above int // intervals longer than the mean: a share of 1/e
+			for _, at := range arrivals(s, n) {
+				if at < previous {
+					t.Fatalf("arrival at %d after one at %d", at, previous)
+				}
+				interval := float64(at-previous) * rate / 1e9
+				sum += interval
+				squares += interval * interval
+				if interval > 1 {
+					above++
+				}
+				previous = at
+			}
+			mean := sum / n
+			cv := math.Sqrt(squares/n-mean*mean) / mean
+			// Standard errors: 1/sqrt(n) = 0.0022 for mean and CV, 0.0011 for the share.
+			if math.Abs(mean-1) > 0.01 || math.Abs(cv-1) > 0.01 || math.Abs(float64(above)/n-1/math.E) > 0.006 {
+				t.Errorf("mean %v (want 1), CV %v (want 1), share above the mean %v (want %v)", mean, cv, float64(above)/n, 1/math.E)
+			}
+		})
+	}
+}
+
+func TestPoissonIsReproducible(t *testing.T) {
+	t.Parallel()
+	sequence := func(seed uint64, target string) []int64 {
+		return arrivals(load.NewSchedule(config(load.Poisson, 2), &load.Origin{Seed: seed, Target: target}), 100)
+	}
+	base := sequence(7, "a")
+	if diff := cmp.Diff(base, sequence(7, "a")); diff != "" {
+		t.Errorf("the same seed gives another sequence:\n%s", diff)
+	}
+	for name, other := range map[string][]int64{"another target": sequence(7, "b"), "another seed": sequence(8, "a")} {
+		if cmp.Equal(base, other) {
+			t.Errorf("%s gives the same sequence", name)
+		}
+	}
+	if base[0] == 0 {
+		t.Error("the first interval is not random")
+	}
+}
+
+func TestAStallLeavesNoOffset(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []load.Mode{load.Constant, load.Poisson} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			c := config(mode, 20)
+			undisturbed := arrivals(load.NewSchedule(c, &load.Origin{Seed: 1, Anchor: 5}), 4000)
+
+			s := load.NewSchedule(c, &load.Origin{Seed: 1, Anchor: 5})
+			var got []int64
+			var late int
+			for now := int64(0); now < 100*second; now += int64(time.Millisecond) {
+				if now == 30*second {
+					now = 40 * second // a stall of 10 s, of which the last one is caught up with
+				}
+				for s.Peek() <= now {
+					at, isLate := s.Pop(now)
+					if isLate != (now-at > second) {
+						t.Fatalf("at %d the arrival of %d has late = %v", now, at, isLate)
+					}
+					if isLate {
+						late++
+					}
+					got = append(got, at)
+				}
+			}
+			if diff := cmp.Diff(undisturbed[:len(got)], got); diff != "" {
+				t.Errorf("the stall moved arrivals (-undisturbed +got):\n%s", diff)
+			}
+			var want int
+			for _, at := range undisturbed {
+				if at >= 30*second && at < 39*second {
+					want++
+				}
+			}
+			if late != want {
+				t.Errorf("%d late arrivals, want %d", late, want)
+			}
+		})
+	}
+}
+
+// TestSkipLateIsPopInBulk compares both on schedules that fall behind by random times.
+func TestSkipLateIsPopInBulk(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []load.Mode{load.Constant, load.Poisson} {
+		for _, rate := range []float64{0.3, 3, 1000} {
+			t.Run(fmt.Sprint(mode, rate), func(t *testing.T) {
+				t.Parallel()
+				c := config(mode, rate)
+				origin := &load.Origin{Seed: 3, Anchor: -12, Wall: 1_790_000_000 * second, Instance: "i", Target: "t"}
+				bulk, single := load.NewSchedule(c, origin), load.NewSchedule(c, origin)
+				random := rand.New(rand.NewPCG(4, uint64(rate*10)))
+				var now, total int64
+				for range 300 {
+					now += random.Int64N(10 * second)
+					skipped := bulk.SkipLate(now)
+					var popped int64
+					for now-single.Peek() > int64(c.MaxCatchup) {
+						if _, late := single.Pop(now); !late {
+							t.Fatal("Pop does not agree with its own rule")
+						}
+						popped++
+					}
+					if skipped != popped || bulk.Peek() != single.Peek() {
+						t.Fatalf("at %d: skipped %d, next %d; one by one %d, next %d", now, skipped, bulk.Peek(), popped, single.Peek())
+					}
+					total += skipped
+					if _, late := bulk.Pop(now); late {
+						t.Fatal("an arrival is late after SkipLate")
+					}
+					single.Pop(now)
+				}
+				if total == 0 {
+					t.Error("nothing was ever late")
+				}
+			})
+		}
+	}
+}
+
+func TestLateIsMoreThanMaxCatchup(t *testing.T) {
+	t.Parallel()
+	c := load.DefaultConfig()
+	c.Interval, c.MaxCatchup = 10*time.Microsecond, time.Millisecond
+	for name, test := range map[string]struct {
+		now     int64
+		skipped int64
+		late    bool
+	}{
+		"exactly max_catchup is not late":                 {1_000_000, 0, false},
+		"one nanosecond more is":                          {1_000_001, 1, true},
+		"exactly max_catchup after the second arrival":    {1_010_000, 1, true},
+		"one nanosecond more than that":                   {1_010_001, 2, true},
+		"one nanosecond less than for the fourth arrival": {1_029_999, 3, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, late := load.NewSchedule(&c, &load.Origin{}).Pop(test.now); late != test.late {
+				t.Errorf("late = %v, want %v", late, test.late)
+			}
+			if skipped := load.NewSchedule(&c, &load.Origin{}).SkipLate(test.now); skipped != test.skipped {
+				t.Errorf("skipped %d, want %d", skipped, test.skipped)
+			}
+		})
+	}
+}
+
+func BenchmarkPop(b *testing.B) {
+	for _, mode := range []load.Mode{load.Constant, load.Poisson} {
+		b.Run(string(mode), func(b *testing.B) {
+			b.ReportAllocs()
+			s := load.NewSchedule(config(mode, 1000.0/3), &load.Origin{})
+			for b.Loop() {
+				s.Pop(s.Peek())
+			}
+		})
+	}
+}
+
+// BenchmarkSkipLate wakes up after ten hours at 1000/s: 36 million arrivals.
+func BenchmarkSkipLate(b *testing.B) {
+	for _, mode := range []load.Mode{load.Constant, load.Poisson} {
+		b.Run(string(mode), func(b *testing.B) {
+			b.ReportAllocs()
+			s := load.NewSchedule(config(mode, 1000), &load.Origin{})
+			for b.Loop() {
+				s.SkipLate(s.Peek() + 36_000*second)
+			}
+		})
+	}
+}

@@ -1,0 +1,151 @@
+package generator_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// observed is a finished request, as the generator tells it.
+type observed struct {
+	record   metrics.Record
+	measures metrics.Measures
+}
+
+// rig is one target with everything that the process gives it, and what it measured.
+type rig struct {
+	config   generator.TargetConfig
+	clock    *metrics.SystemClock
+	registry *prometheus.Registry
+	deps     generator.Deps
+
+	mu   sync.Mutex
+	seen []observed
+}
+
+// newRig prepares a chat target; each configure may change it.
+func newRig(tb testing.TB, url string, configure ...func(*generator.TargetConfig)) *rig {
+	tb.Helper()
+	r := &rig{
+		config: generator.TargetConfig{
+			Name: "open", URL: url, Model: "m", WorkloadName: "short", LoadName: "default",
+			Endpoint: endpoint.Config{Type: endpoint.Chat, MaxTokensField: endpoint.FieldAuto},
+			Workload: workload.DefaultConfig(),
+			Load:     load.DefaultConfig(),
+			Client:   transport.DefaultConfig(),
+			Seed:     1,
+			SLOs: []metrics.SLO{{
+				Name: "interactive", Objective: .99, Window: time.Hour, CountDrops: true,
+				Thresholds: []metrics.Threshold{{Metric: metrics.SLOTimeToFirstToken, Limit: float64(time.Minute)}},
+			}},
+		},
+		clock:    metrics.NewSystemClock(),
+		registry: prometheus.NewPedanticRegistry(),
+	}
+	for _, change := range configure {
+		change(&r.config)
+	}
+	store := metrics.NewStore(metrics.Options{Config: metrics.DefaultConfig(), Clock: r.clock, SLOs: r.config.SLOs})
+	r.registry.MustRegister(store)
+	r.deps = generator.Deps{
+		Clock: r.clock, Store: store, Limiter: load.NewLimiter(0, 0), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		UserAgent: "test", Observer: r,
+	}
+	return r
+}
+
+// Finished implements generator.Observer.
+func (r *rig) Finished(_ string, record *metrics.Record, measures *metrics.Measures, _ []metrics.Verdict) {
+	kept := *record
+	kept.Content = slices.Clone(record.Content)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, observed{kept, *measures})
+}
+
+// Dropped implements generator.Observer; the tests look at the series instead.
+func (*rig) Dropped(string, metrics.DropReason, int64) {}
+
+// target builds the target, which ends with the test.
+func (r *rig) target(tb testing.TB) *generator.Target {
+	tb.Helper()
+	target, err := generator.NewTarget(r.config, r.deps)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(target.Close)
+	return target
+}
+
+// run sends that many requests as the load wants them, and returns what came of them.
+func (r *rig) run(tb testing.TB, requests int64) []observed {
+	tb.Helper()
+	g, err := generator.New(generator.Config{Targets: []generator.TargetConfig{r.config}}, r.deps)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(g.Close)
+	g.Run(tb.Context(), time.Minute, requests)
+	return r.records()
+}
+
+// once sends a single request.
+func (r *rig) once(ctx context.Context, tb testing.TB) observed {
+	tb.Helper()
+	r.target(tb).Once(ctx)
+	all := r.records()
+	if len(all) != 1 {
+		tb.Fatalf("%d records, want 1", len(all))
+	}
+	return all[0]
+}
+
+// records are those of all finished requests, in the order in which they were wanted.
+func (r *rig) records() []observed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.SortedFunc(slices.Values(r.seen), func(a, b observed) int {
+		return int(a.record.Time.Sched - b.record.Time.Sched)
+	})
+}
+
+// series is the value of a counter or gauge, or the number of observations of a histogram, summed over the children with that label.
+func (r *rig) series(tb testing.TB, name string, label ...string) float64 {
+	tb.Helper()
+	families, err := r.registry.Gather()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		var sum float64
+		for _, m := range family.GetMetric() {
+			if len(label) == 0 || hasLabel(m, label[0], label[1]) {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
+		}
+		return sum
+	}
+	tb.Fatalf("there is no series %s", name)
+	return 0
+}
+
+func hasLabel(m *dto.Metric, name, value string) bool {
+	return slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == name && l.GetValue() == value })
+}

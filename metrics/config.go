@@ -1,0 +1,41 @@
+package metrics
+
+import "github.com/aiperf-exporter/aiperf-exporter/invalid"
+
+// HistogramKind selects the forms in which histograms are exposed.
+type HistogramKind string
+
+// The choices. Native histograms only travel in the protobuf exposition, hence both.
+const (
+	HistogramsBoth    HistogramKind = "both"
+	HistogramsClassic HistogramKind = "classic"
+	HistogramsNative  HistogramKind = "native"
+)
+
+// Config is the block `metrics:`.
+type Config struct {
+	Histograms HistogramKind `koanf:"histograms" yaml:"histograms"`
+	// ExtraLabels names the target labels that every series of a target carries; the others are only on aiperf_target_info.
+	ExtraLabels []string `koanf:"extra_labels" yaml:"extra_labels"`
+	// MaxSeriesPerTarget is checked when the configuration is loaded; nothing is dropped at run time.
+	MaxSeriesPerTarget int `koanf:"max_series_per_target" yaml:"max_series_per_target"`
+}
+
+// DefaultConfig is what an absent block means.
+func DefaultConfig() Config {
+	return Config{Histograms: HistogramsBoth, MaxSeriesPerTarget: 3000}
+}
+
+// Validate finds what is wrong, by key below path.
+func (c *Config) Validate(path string) []error {
+	var errs []error
+	switch c.Histograms {
+	case HistogramsBoth, HistogramsClassic, HistogramsNative:
+	default:
+		errs = append(errs, invalid.Key(path+".histograms", "must be one of both, classic, native, got %q", c.Histograms))
+	}
+	if c.MaxSeriesPerTarget <= 0 {
+		errs = append(errs, invalid.Key(path+".max_series_per_target", "must be > 0, got %d", c.MaxSeriesPerTarget))
+	}
+	return errs
+}

@@ -1,0 +1,234 @@
+package metrics
+
+import (
+	"math"
+	"strconv"
+)
+
+// maxCodes bounds the values of the label code.
+const maxCodes = 60
+
+// Dropped notes n arrivals that ended at once without being sent.
+func (t *Target) Dropped(reason DropReason, n int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.values[t.at.arrivals] += float64(n)
+	t.drop(reason, float64(n))
+}
+
+func (t *Target) drop(reason DropReason, n float64) {
+	t.values[t.at.dropped[reason]] += n
+	if !reason.CausedByServer() {
+		return
+	}
+	for i := range t.info.SLOs {
+		if t.info.SLOs[i].CountDrops {
+			t.values[t.at.sloRequests[i]] += n
+		}
+	}
+}
+
+// Queued notes an arrival that waits for a free slot; Dequeued must follow.
+func (t *Target) Queued() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.values[t.at.arrivals]++
+	t.values[t.at.inflight["queued"]]++
+}
+
+// DequeuedDropped notes that a queued arrival will not be sent.
+func (t *Target) DequeuedDropped(reason DropReason) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.values[t.at.inflight["queued"]]--
+	t.drop(reason, 1)
+}
+
+// Sent notes an arrival that is sent at once.
+func (t *Target) Sent() *Flight {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.values[t.at.arrivals]++
+	return t.takeOff()
+}
+
+// DequeuedSent notes a queued arrival that is now sent.
+func (t *Target) DequeuedSent() *Flight {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.values[t.at.inflight["queued"]]--
+	return t.takeOff()
+}
+
+func (t *Target) takeOff() *Flight {
+	t.values[t.at.sent]++
+	t.values[t.at.inflight["prefill"]]++
+	return &Flight{target: t, phase: "prefill"}
+}
+
+// Flight is a request that has been sent and has not ended. Finish must be called exactly once.
+type Flight struct {
+	target *Target
+	phase  string
+}
+
+// FirstToken notes that the answer's first token has come.
+func (f *Flight) FirstToken() {
+	t := f.target
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.values[t.at.inflight[f.phase]]--
+	f.phase = "decode"
+	t.values[t.at.inflight[f.phase]]++
+}
+
+// Finish counts and observes the record, and returns its measures and the verdicts of the target's SLOs, in their order. An impossible
+// record is turned into a failure of class client_internal first. The record is not kept.
+func (f *Flight) Finish(r *Record) (Measures, []Verdict) {
+	t := f.target
+	invalid := Invalid(r)
+	if invalid != "" {
+		r.Outcome, r.Class, r.Detail = Failure, ErrClientInternal, "impossible record: "+string(invalid)
+	}
+	m := Measure(r)
+	var verdicts []Verdict
+	if r.Outcome != Cancelled {
+		verdicts = make([]Verdict, len(t.info.SLOs))
+		for i := range t.info.SLOs {
+			verdicts[i] = t.info.SLOs[i].Evaluate(r, &m)
+		}
+	}
+	t.mu.Lock()
+	t.values[t.at.inflight[f.phase]]--
+	if r.Warmup {
+		t.values[t.at.warmup[r.Outcome]]++
+		t.mu.Unlock()
+		return m, verdicts
+	}
+	if invalid != "" {
+		t.values[t.at.invalid[invalid]]++
+	}
+	t.countOutcome(r)
+	t.countTransport(r)
+	t.countTokens(r)
+	t.countVerdicts(verdicts)
+	t.mu.Unlock()
+
+	if invalid == "" {
+		t.hist.observe(r, &m)
+		t.store.process.observe(r)
+	}
+	return m, verdicts
+}
+
+func (t *Target) countOutcome(r *Record) {
+	t.values[t.at.requests[r.Outcome]]++
+	if r.Outcome == Cancelled {
+		return
+	}
+	end := unixSeconds(t.store.options.Clock.Wall(r.Time.End))
+	t.values[t.at.lastCompletion] = end
+	if r.Outcome == Failure {
+		t.values[t.at.errors[r.Class]]++
+		t.values[t.at.up] = 0
+		return
+	}
+	t.values[t.at.up] = 1
+	t.values[t.at.lastSuccess] = end
+	if r.Finish != "" {
+		t.values[t.at.finish[r.Finish]]++
+	}
+}
+
+func (t *Target) countTransport(r *Record) {
+	if r.Status != 0 {
+		t.values[t.code(r.Status)]++
+	}
+	if r.ConnObtained {
+		t.values[t.at.reused[r.ConnReused]]++
+		t.values[t.at.requestBytes] += float64(r.RequestBytes)
+	}
+	t.values[t.at.responseBytes] += float64(r.ResponseBytes)
+	t.values[t.at.keepAlives] += float64(r.KeepAlives)
+	t.values[t.at.parseErrors] += float64(r.ParseErrors)
+	t.values[t.at.fallbacks] += float64(r.StampFallbacks)
+	if r.Status != 0 {
+		t.values[t.at.stampSource["kernel"]] = boolValue(r.KernelStamps)
+		t.values[t.at.stampSource["read"]] = boolValue(!r.KernelStamps)
+	}
+}
+
+func boolValue(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// code finds or makes the child of a status code.
+func (t *Target) code(status int) slot {
+	if at, ok := t.codes[status]; ok {
+		return at
+	}
+	if len(t.codes) >= maxCodes {
+		status = 0
+	}
+	at, ok := t.codes[status]
+	if !ok {
+		word := "other"
+		if status != 0 {
+			word = strconv.Itoa(status)
+		}
+		at = t.add("aiperf_http_responses_total", Counter, word)
+		t.codes[status] = at
+	}
+	return at
+}
+
+func (t *Target) countTokens(r *Record) {
+	into := t.at.tokens
+	if r.Outcome != Success {
+		into = t.at.failedTokens
+	}
+	u := &r.Usage
+	for name, c := range map[string]Count{
+		"input": u.Input, "output": u.Output, "reasoning": u.Reasoning, "cached_input": u.CachedInput, "cache_write": u.CacheWrite,
+	} {
+		t.values[into[name]] += float64(c.N)
+	}
+	if r.Outcome != Success {
+		return
+	}
+	if r.Streaming {
+		t.values[t.at.contentEvents] += float64(len(r.Content))
+		t.values[t.at.coalesced] += float64(r.Coalesced)
+	}
+	t.values[t.at.inputSource[r.InputSource]]++
+	t.values[t.at.outputSource[r.OutputSource]]++
+	if r.UsageMissing {
+		t.values[t.at.usageMissing]++
+	}
+	if mismatch(r.RequestedTokens, u.Output) {
+		t.values[t.at.oslMismatch]++
+	}
+}
+
+// mismatch is AIPerf's rule: off by more than 5 % or 50 tokens, whichever is less.
+func mismatch(requested int64, output Count) bool {
+	if requested <= 0 || !output.Known {
+		return false
+	}
+	return math.Abs(float64(output.N-requested)) > min(float64(requested)*.05, 50)
+}
+
+func (t *Target) countVerdicts(verdicts []Verdict) {
+	for i, v := range verdicts {
+		t.values[t.at.sloRequests[i]]++
+		if v.Good {
+			t.values[t.at.good[i]]++
+		}
+		for _, metric := range v.Violated {
+			t.values[t.at.violations[i][metric]]++
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package metrics
+
+// Verdict is what an SLO says about one request.
+type Verdict struct {
+	Good bool
+	// Violated holds the measures over (or, for rates, under) their limits, or undefined where that counts as bad.
+	Violated []SLOMetric
+}
+
+// Evaluate tells whether a finished request was good: a success that keeps every limit. An undefined ITL or per-user rate of an answer
+// with fewer than two tokens is ignored (AIPerf calls such a request bad); any other undefined measure counts as a violation. Cancelled
+// requests must not be evaluated.
+func (s *SLO) Evaluate(r *Record, m *Measures) Verdict {
+	if r.Outcome != Success {
+		return Verdict{}
+	}
+	verdict := Verdict{Good: true}
+	for _, t := range s.Thresholds {
+		if !t.keeps(r, m) {
+			verdict.Good = false
+			verdict.Violated = append(verdict.Violated, t.Metric)
+		}
+	}
+	return verdict
+}
+
+// display is the limit in the unit in which it is shown: seconds or tokens per second.
+func (t *Threshold) display() float64 {
+	if t.Metric.Rate() {
+		return t.Limit
+	}
+	return t.Limit / 1e9
+}
+
+func (t *Threshold) keeps(r *Record, m *Measures) bool {
+	value := m.byTag(t.Metric)
+	if !value.Defined {
+		perToken := t.Metric == SLOInterTokenLatency || t.Metric == SLOPerUserThroughput
+		short := r.Usage.Output.Known && r.Usage.Output.N < 2
+		// All tokens in one read: the rate is without bound, not absent.
+		instant := t.Metric == SLOPerUserThroughput && m.ITL.Defined
+		return perToken && (short || instant)
+	}
+	if t.Metric.Rate() {
+		return value.V >= t.Limit
+	}
+	// Both are whole nanoseconds divided by 1e9, which keeps their order, so that equal passes.
+	return value.V <= t.display()
+}
+
+func (m *Measures) byTag(tag SLOMetric) Value {
+	switch tag {
+	case SLOTimeToFirstToken:
+		return m.TTFT
+	case SLOTimeToFirstOutputToken:
+		return m.TTFO
+	case SLOTimeToSecondToken:
+		return m.TTST
+	case SLOInterTokenLatency:
+		return m.ITL
+	case SLORequestLatency:
+		return m.RequestLatency
+	case SLOEffectiveLatency:
+		return m.EffectiveLatency
+	case SLOPerUserThroughput:
+		return m.PerUserRate
+	case SLOE2EThroughput:
+		return m.E2ERate
+	}
+	return Value{}
+}

@@ -1,0 +1,108 @@
+package metrics
+
+// Count is a number of tokens that a server may or may not have told. Zero is a value; absence is not zero.
+type Count struct {
+	N     int64
+	Known bool
+}
+
+// Tokens makes a known Count.
+func Tokens(n int64) Count { return Count{N: n, Known: true} }
+
+// Usage is what a server says about the tokens of a request (metrics.md §4.2). Output includes Reasoning; Input includes what came
+// from or went into a cache.
+type Usage struct {
+	Input, Output, Reasoning, CachedInput, CacheWrite Count
+}
+
+// Empty tells that no count is known.
+func (u Usage) Empty() bool { return u == Usage{} }
+
+// TokenSource says where a token count of a record comes from.
+type TokenSource string
+
+// The token sources, best first.
+const (
+	SourceUsage      TokenSource = "usage"       // final usage of the answer
+	SourceUsageChunk TokenSource = "usage_chunk" // cumulative usage in the chunks, without a final one
+	SourceEvents     TokenSource = "events"      // number of content events: an estimate, output only
+	SourceDataset    TokenSource = "dataset"     // nominal length of the prompt: an estimate, input only
+	SourceNone       TokenSource = "none"
+)
+
+// TokenSources is the closed list.
+var TokenSources = []TokenSource{SourceUsage, SourceUsageChunk, SourceEvents, SourceDataset, SourceNone}
+
+// Timeline holds the instants of one request, in nanoseconds since the process epoch; 0 = did not happen. The order of the fields is
+// the order of the events (metrics.md §1.2).
+type Timeline struct {
+	Sched int64 // when the load wanted the request, fixed before anything about the server is known
+	Issue int64 // all limiters passed
+	Start int64 // immediately before the HTTP round trip; zero of every latency
+
+	ConnStart, ConnDone       int64 // asking for a connection, having one
+	DNSStart, DNSDone         int64
+	ConnectStart, ConnectDone int64 // TCP
+	TLSStart, TLSDone         int64
+
+	Sent      int64 // headers and body written
+	FirstByte int64 // first byte of the answer
+	Header    int64 // answer's header parsed
+
+	FirstEvent     int64 // first event of any kind but a comment
+	FirstReasoning int64 // first content event with reasoning
+	FirstOutput    int64 // first content event with output that is not reasoning
+	Usage, Done    int64 // event with usage; terminal marker
+	End            int64 // end of the answer, or the instant at which error, timeout or cancellation was observed
+}
+
+// Record is everything known about one finished request.
+type Record struct {
+	RequestID string
+	Warmup    bool // counted apart, touches no other series
+	Streaming bool
+
+	Time Timeline
+	// Content holds the instant of each content event, ascending; successive equal instants are real (one read). It is only valid
+	// until the record has been handed over.
+	Content []int64
+	// Coalesced counts content events that shared a read with the content event before them.
+	Coalesced int64
+
+	// FirstTokens is the cumulative output count on the first content event, if that event carried usage (k of ITL).
+	FirstTokens Count
+	Usage       Usage
+	// OutputSource and InputSource say where the counts of Usage come from, after fallbacks have been applied.
+	OutputSource, InputSource TokenSource
+	RequestedTokens           int64 // output tokens asked for; 0 = no limit sent
+
+	Outcome Outcome
+	Class   ErrorClass // only if Outcome is Failure
+	// Detail is the server's or the transport's own words about a failure, secrets removed, for logs and pages, never a label.
+	Detail string
+	Finish FinishReason
+	Status int // HTTP status; 0 = no answer
+
+	ConnReused     bool
+	ConnObtained   bool
+	RequestBytes   int64
+	ResponseBytes  int64 // body bytes
+	KeepAlives     int64 // SSE comments and pings
+	ParseErrors    int64 // events that were neither JSON nor a marker
+	UsageMissing   bool  // a success without usage
+	ServedModel    string
+	KernelStamps   bool  // arrival instants come from the kernel
+	StampFallbacks int64 // reads without a usable kernel stamp although the connection gives them
+}
+
+// InvalidReason says what is impossible about a record.
+type InvalidReason string
+
+// The reasons for which a record is refused.
+const (
+	InvalidOrder InvalidReason = "order" // a later instant stands before an earlier one
+	InvalidCount InvalidReason = "count" // a negative token count
+)
+
+// InvalidReasons is the closed list.
+var InvalidReasons = []InvalidReason{InvalidOrder, InvalidCount}

@@ -1,0 +1,108 @@
+package metrics
+
+import (
+	"math"
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/invalid"
+)
+
+// SLO is a set of limits that a request must keep to be good, and the share of requests that should.
+type SLO struct {
+	Name       string
+	Objective  float64 // 0 < objective < 1
+	Window     time.Duration
+	Thresholds []Threshold
+	// CountDrops makes arrivals that the server's slowness prevented count as bad.
+	CountDrops bool
+}
+
+// Threshold is one limit. Equal passes.
+type Threshold struct {
+	Metric SLOMetric
+	Limit  float64 // whole nanoseconds for latencies, tokens per second for rates
+}
+
+// SLOMetric is the reference's tag of a measure that an SLO may limit.
+type SLOMetric string
+
+// The measures that an SLO may limit: latencies are upper limits, rates are lower limits.
+const (
+	SLOTimeToFirstToken       SLOMetric = "time_to_first_token"
+	SLOTimeToFirstOutputToken SLOMetric = "time_to_first_output_token"
+	SLOTimeToSecondToken      SLOMetric = "time_to_second_token"
+	SLOInterTokenLatency      SLOMetric = "inter_token_latency"
+	SLORequestLatency         SLOMetric = "request_latency"
+	SLOEffectiveLatency       SLOMetric = "effective_latency"
+	SLOPerUserThroughput      SLOMetric = "output_token_throughput_per_user"
+	SLOE2EThroughput          SLOMetric = "e2e_output_token_throughput"
+)
+
+// Rate tells whether the measure is a rate, which has a lower limit; all others are latencies.
+func (m SLOMetric) Rate() bool { return m == SLOPerUserThroughput || m == SLOE2EThroughput }
+
+// SLOConfig is one entry under `slos:`. A limit of 0 is not set.
+type SLOConfig struct {
+	Objective                    float64       `koanf:"objective" yaml:"objective"`
+	Window                       time.Duration `koanf:"window" yaml:"window"`
+	CountDrops                   bool          `koanf:"count_drops" yaml:"count_drops"`
+	TimeToFirstToken             time.Duration `koanf:"time_to_first_token" yaml:"time_to_first_token,omitempty"`
+	TimeToFirstOutputToken       time.Duration `koanf:"time_to_first_output_token" yaml:"time_to_first_output_token,omitempty"`
+	TimeToSecondToken            time.Duration `koanf:"time_to_second_token" yaml:"time_to_second_token,omitempty"`
+	InterTokenLatency            time.Duration `koanf:"inter_token_latency" yaml:"inter_token_latency,omitempty"`
+	RequestLatency               time.Duration `koanf:"request_latency" yaml:"request_latency,omitempty"`
+	EffectiveLatency             time.Duration `koanf:"effective_latency" yaml:"effective_latency,omitempty"`
+	OutputTokenThroughputPerUser float64       `koanf:"output_token_throughput_per_user" yaml:"output_token_throughput_per_user,omitempty"`
+	E2EOutputTokenThroughput     float64       `koanf:"e2e_output_token_throughput" yaml:"e2e_output_token_throughput,omitempty"`
+}
+
+// DefaultSLOConfig has no limits.
+func DefaultSLOConfig() SLOConfig {
+	return SLOConfig{Objective: 0.99, Window: 30 * 24 * time.Hour, CountDrops: true}
+}
+
+// thresholds lists the limits that are set, in the order of the fields.
+func (c *SLOConfig) thresholds() []Threshold {
+	var out []Threshold
+	for _, t := range []Threshold{
+		{SLOTimeToFirstToken, float64(c.TimeToFirstToken)},
+		{SLOTimeToFirstOutputToken, float64(c.TimeToFirstOutputToken)},
+		{SLOTimeToSecondToken, float64(c.TimeToSecondToken)},
+		{SLOInterTokenLatency, float64(c.InterTokenLatency)},
+		{SLORequestLatency, float64(c.RequestLatency)},
+		{SLOEffectiveLatency, float64(c.EffectiveLatency)},
+		{SLOPerUserThroughput, c.OutputTokenThroughputPerUser},
+		{SLOE2EThroughput, c.E2EOutputTokenThroughput},
+	} {
+		if t.Limit != 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Validate finds what is wrong, by key below path.
+func (c *SLOConfig) Validate(path string) []error {
+	var errs []error
+	if !(c.Objective > 0 && c.Objective < 1) {
+		errs = append(errs, invalid.Key(path+".objective", "must be > 0 and < 1 (1 leaves no error budget), got %v", c.Objective))
+	}
+	if c.Window <= 0 {
+		errs = append(errs, invalid.Key(path+".window", "must be > 0, got %v", c.Window))
+	}
+	limits := c.thresholds()
+	if len(limits) == 0 {
+		errs = append(errs, invalid.Key(path, "limits nothing: set at least one of time_to_first_token, inter_token_latency, request_latency, …"))
+	}
+	for _, t := range limits {
+		if t.Limit < 0 || math.IsNaN(t.Limit) || math.IsInf(t.Limit, 0) {
+			errs = append(errs, invalid.Key(path+"."+string(t.Metric), "must be > 0"))
+		}
+	}
+	return errs
+}
+
+// SLO is the objective in the form in which it is evaluated.
+func (c *SLOConfig) SLO(name string) SLO {
+	return SLO{Name: name, Objective: c.Objective, Window: c.Window, Thresholds: c.thresholds(), CountDrops: c.CountDrops}
+}

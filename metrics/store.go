@@ -1,0 +1,215 @@
+package metrics
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// baseLabels come first on every series of a target.
+var baseLabels = []string{"target", "model", "workload"}
+
+// Options configure a Store.
+type Options struct {
+	Config Config
+	Clock  *SystemClock
+	// SLOs are all objectives of the configuration: their limits become bucket boundaries of every target, so that targets aggregate.
+	SLOs []SLO
+	// InfoLabels are the names of all labels that targets carry in the configuration, for aiperf_target_info.
+	InfoLabels []string
+	ConfigHash string
+	// SecretReadErrors counts, by secret, how often its file could not be read; nil = there are no secrets.
+	SecretReadErrors func() map[string]int64
+}
+
+// Store holds everything that is measured, and is the one collector of it. Observations go to the Target that Add returns.
+//
+// Lock order: Store.mu before Target.mu.
+type Store struct {
+	options Options
+	start   time.Time
+	series  []Series
+	descs   map[string]*prometheus.Desc
+	vecs    map[string]*prometheus.HistogramVec
+	process *process
+
+	mu          sync.RWMutex
+	targets     map[string]*Target
+	generations map[string]int
+}
+
+// NewStore builds all vectors; there are no targets yet.
+func NewStore(options Options) *Store {
+	options.InfoLabels = slices.Compact(slices.Sorted(slices.Values(options.InfoLabels)))
+	s := &Store{
+		options:     options,
+		start:       options.Clock.Wall(options.Clock.Now()),
+		series:      Table(),
+		descs:       map[string]*prometheus.Desc{},
+		vecs:        map[string]*prometheus.HistogramVec{},
+		targets:     map[string]*Target{},
+		generations: map[string]int{},
+	}
+	for i := range s.series {
+		series := &s.series[i]
+		if series.Kind == Histogram && series.Scope == PerTarget {
+			s.vecs[series.Name] = prometheus.NewHistogramVec(s.histogramOpts(series), s.labelNames(series))
+			continue
+		}
+		s.descs[series.Name] = prometheus.NewDesc(series.Name, series.Help, s.labelNames(series), nil)
+	}
+	s.process = newProcess(s)
+	return s
+}
+
+// histogramOpts are the same for all targets (metrics.md §5.2): classic and native in one, or one of both.
+func (s *Store) histogramOpts(series *Series) prometheus.HistogramOpts {
+	opts := prometheus.HistogramOpts{Name: series.Name, Help: series.Help}
+	if s.options.Config.Histograms != HistogramsNative {
+		opts.Buckets = boundaries(series, s.options.SLOs)
+	}
+	if s.options.Config.Histograms != HistogramsClassic {
+		opts.NativeHistogramBucketFactor = 1.1
+		opts.NativeHistogramZeroThreshold = 1e-6
+		opts.NativeHistogramMaxZeroThreshold = 1e-6
+		opts.NativeHistogramMaxBucketNumber = 160
+		opts.NativeHistogramMinResetDuration = time.Hour
+		opts.NativeHistogramMaxExemplars = 10
+	}
+	return opts
+}
+
+// boundaries puts the SLO limits of the histogram's measure into its classic boundaries, so that bucket{le=limit}/count is the exact share
+// within the limit.
+func boundaries(series *Series, slos []SLO) []float64 {
+	out := slices.Clone(series.Bounds)
+	for _, slo := range slos {
+		for _, t := range slo.Thresholds {
+			if t.Metric == series.SLO {
+				out = append(out, t.display())
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (s *Store) labelNames(series *Series) []string {
+	var names []string
+	if series.Scope == PerTarget {
+		names = slices.Concat(baseLabels, s.options.Config.ExtraLabels)
+	}
+	for _, label := range series.Labels {
+		names = append(names, label.Name)
+	}
+	if series.Name == "aiperf_target_info" {
+		for _, label := range s.options.InfoLabels {
+			if !slices.Contains(names, label) {
+				names = append(names, label)
+			}
+		}
+	}
+	return names
+}
+
+// Add starts the series of a target, all of them at zero. A target of that name must not be there.
+func (s *Store) Add(info TargetInfo) *Target {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.generations[info.Name]++
+	t := newTarget(s, info)
+	s.targets[info.Name] = t
+	return t
+}
+
+// Remove ends all series of a target in one step: no scrape sees a part of them.
+func (s *Store) Remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.targets, name)
+	for _, vec := range s.vecs {
+		vec.DeletePartialMatch(prometheus.Labels{"target": name})
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (s *Store) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range s.descs {
+		ch <- desc
+	}
+	for _, vec := range s.vecs {
+		vec.Describe(ch)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s *Store) Collect(ch chan<- prometheus.Metric) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, vec := range s.vecs {
+		vec.Collect(ch)
+	}
+	for _, t := range s.targets {
+		t.collect(ch)
+	}
+	s.process.collect(ch)
+}
+
+// emit sends the value of a counter or gauge.
+func (s *Store) emit(ch chan<- prometheus.Metric, name string, kind Kind, created time.Time, value float64, labels ...string) {
+	desc := s.descs[name]
+	var metric prometheus.Metric
+	var err error
+	if kind == Counter {
+		metric, err = prometheus.NewConstMetricWithCreatedTimestamp(desc, prometheus.CounterValue, value, created, labels...)
+	} else {
+		metric, err = prometheus.NewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	if err != nil {
+		metric = prometheus.NewInvalidMetric(desc, err)
+	}
+	ch <- metric
+}
+
+// ClassicSeries is the number of series of one target in the classic exposition, and with it an upper limit for any form.
+func ClassicSeries(slos, all []SLO) int {
+	n := 0
+	for _, series := range Table() {
+		if series.Scope != PerTarget {
+			continue
+		}
+		children := childCount(&series, slos)
+		if series.Kind == Histogram {
+			children *= len(boundaries(&series, all)) + 3 // le="+Inf", _sum, _count
+		}
+		n += children
+	}
+	return n
+}
+
+func childCount(series *Series, slos []SLO) int {
+	children, perSLO, perLimit := 1, false, false
+	for _, label := range series.Labels {
+		switch {
+		case label.Name == labelSLO.Name:
+			perSLO = true
+		case label.Name == labelMetric.Name:
+			perLimit = true
+		case label.Values != nil:
+			children *= len(label.Values)
+		}
+	}
+	switch {
+	case perLimit:
+		limits := 0
+		for _, slo := range slos {
+			limits += len(slo.Thresholds)
+		}
+		return limits
+	case perSLO:
+		return len(slos)
+	}
+	return children
+}

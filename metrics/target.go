@@ -1,0 +1,242 @@
+package metrics
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// TargetInfo is what the series of a target need to know about it.
+type TargetInfo struct {
+	Name, Model, Workload string
+	URL                   string // without user and query
+	EndpointType          string
+	Streaming             bool
+	Load, LoadMode        string
+	RateHz                float64
+	Paused                bool
+	HTTPVersion           string
+	ConnectionReuse       string
+	SLOs                  []SLO
+	Labels                map[string]string // from the configuration
+}
+
+// slot is the place of a counter or gauge in Target.values.
+type slot int
+
+type child struct {
+	name   string
+	kind   Kind
+	labels []string
+}
+
+// Target takes the events of one target and holds its series. All counters and gauges change under one lock and are read in one go, so
+// that arrivals = sent + dropped + queued at every scrape. Safe for concurrent use.
+type Target struct {
+	store   *Store
+	info    TargetInfo
+	base    []string
+	created time.Time
+	hist    histograms
+	at      slots
+
+	mu       sync.Mutex
+	values   []float64
+	children []child
+	codes    map[int]slot
+	state    TargetState
+}
+
+// slots are the places of the children that exist from the start.
+type slots struct {
+	arrivals, sent                     slot
+	dropped                            map[DropReason]slot
+	inflight                           map[string]slot
+	requests, warmup                   map[Outcome]slot
+	errors                             map[ErrorClass]slot
+	reused                             map[bool]slot
+	requestBytes, responseBytes        slot
+	keepAlives, parseErrors, fallbacks slot
+	invalid                            map[InvalidReason]slot
+	tokens, failedTokens               map[string]slot
+	contentEvents, coalesced           slot
+	inputSource, outputSource          map[TokenSource]slot
+	usageMissing, oslMismatch          slot
+	finish                             map[FinishReason]slot
+	lastSuccess, lastCompletion, up    slot
+	usageSupported, rate, paused       slot
+	stampSource                        map[string]slot
+	good, sloRequests                  []slot               // by index of TargetInfo.SLOs
+	violations                         []map[SLOMetric]slot // likewise
+}
+
+func newTarget(s *Store, info TargetInfo) *Target {
+	t := &Target{
+		store:   s,
+		info:    info,
+		base:    []string{info.Name, info.Model, info.Workload},
+		created: s.options.Clock.Wall(s.options.Clock.Now()),
+		codes:   map[int]slot{},
+		state:   StateRunning,
+	}
+	for _, name := range s.options.Config.ExtraLabels {
+		t.base = append(t.base, info.Labels[name])
+	}
+	t.hist = newHistograms(s, t.base)
+	t.addCounters()
+	t.addSLOs()
+	t.addGauges()
+	return t
+}
+
+func (t *Target) add(name string, kind Kind, labels ...string) slot {
+	t.children = append(t.children, child{name, kind, slices.Concat(t.base, labels)})
+	t.values = append(t.values, 0)
+	return slot(len(t.values) - 1)
+}
+
+// addEach makes a child for each value of a closed list.
+func addEach[T ~string](t *Target, name string, kind Kind, values []T, before ...string) map[T]slot {
+	out := make(map[T]slot, len(values))
+	for _, v := range values {
+		out[v] = t.add(name, kind, append(slices.Clone(before), string(v))...)
+	}
+	return out
+}
+
+func (t *Target) addCounters() {
+	a := &t.at
+	a.arrivals = t.add("aiperf_arrivals_total", Counter)
+	a.sent = t.add("aiperf_arrivals_sent_total", Counter)
+	a.dropped = addEach(t, "aiperf_arrivals_dropped_total", Counter, DropReasons)
+	a.requests = addEach(t, "aiperf_requests_total", Counter, Outcomes)
+	a.warmup = addEach(t, "aiperf_warmup_requests_total", Counter, Outcomes)
+	a.errors = addEach(t, "aiperf_request_errors_total", Counter, ErrorClasses)
+	for _, code := range HTTPCodes {
+		n, err := strconv.Atoi(code)
+		if err != nil {
+			panic("metrics: status code " + code)
+		}
+		t.codes[n] = t.add("aiperf_http_responses_total", Counter, code)
+	}
+	a.reused = map[bool]slot{
+		true:  t.add("aiperf_http_connections_total", Counter, "true"),
+		false: t.add("aiperf_http_connections_total", Counter, "false"),
+	}
+	a.requestBytes = t.add("aiperf_http_request_bytes_total", Counter)
+	a.responseBytes = t.add("aiperf_http_response_bytes_total", Counter)
+	a.keepAlives = t.add("aiperf_sse_keepalives_total", Counter)
+	a.parseErrors = t.add("aiperf_sse_parse_errors_total", Counter)
+	a.fallbacks = t.add("aiperf_timestamp_fallbacks_total", Counter)
+	a.invalid = addEach(t, "aiperf_invalid_records_total", Counter, InvalidReasons)
+	a.tokens = addEach(t, "aiperf_tokens_total", Counter, TokenTypes)
+	a.failedTokens = addEach(t, "aiperf_failed_request_tokens_total", Counter, TokenTypes)
+	a.contentEvents = t.add("aiperf_content_events_total", Counter)
+	a.coalesced = t.add("aiperf_sse_coalesced_events_total", Counter)
+	a.inputSource = addEach(t, "aiperf_token_source_total", Counter, TokenSources, "input")
+	a.outputSource = addEach(t, "aiperf_token_source_total", Counter, TokenSources, "output")
+	a.usageMissing = t.add("aiperf_usage_missing_total", Counter)
+	a.oslMismatch = t.add("aiperf_osl_mismatch_total", Counter)
+	a.finish = addEach(t, "aiperf_finish_reasons_total", Counter, FinishReasons)
+}
+
+func (t *Target) addSLOs() {
+	a := &t.at
+	for _, slo := range t.info.SLOs {
+		a.good = append(a.good, t.add("aiperf_good_requests_total", Counter, slo.Name))
+		a.sloRequests = append(a.sloRequests, t.add("aiperf_slo_requests_total", Counter, slo.Name))
+		violations := map[SLOMetric]slot{}
+		for _, limit := range slo.Thresholds {
+			metric := string(limit.Metric)
+			violations[limit.Metric] = t.add("aiperf_slo_metric_violations_total", Counter, slo.Name, metric)
+			t.values[t.add("aiperf_slo_threshold", Gauge, slo.Name, metric)] = limit.display()
+		}
+		a.violations = append(a.violations, violations)
+		t.values[t.add("aiperf_slo_objective_ratio", Gauge, slo.Name)] = slo.Objective
+		t.values[t.add("aiperf_slo_window_seconds", Gauge, slo.Name)] = slo.Window.Seconds()
+	}
+}
+
+func (t *Target) addGauges() {
+	a := &t.at
+	a.inflight = addEach(t, "aiperf_inflight_requests", Gauge, InflightPhases)
+	a.lastSuccess = t.add("aiperf_last_success_timestamp_seconds", Gauge)
+	a.lastCompletion = t.add("aiperf_last_completion_timestamp_seconds", Gauge)
+	start := t.add("aiperf_target_start_timestamp_seconds", Gauge)
+	for _, at := range []slot{a.lastSuccess, a.lastCompletion, start} {
+		t.values[at] = unixSeconds(t.created)
+	}
+	a.up = t.add("aiperf_target_up", Gauge)
+	a.usageSupported = t.add("aiperf_target_usage_supported", Gauge)
+	t.values[a.usageSupported] = 1
+	a.rate = t.add("aiperf_load_target_rate", Gauge)
+	a.paused = t.add("aiperf_load_paused", Gauge)
+	if t.info.Paused {
+		t.values[a.paused] = 1
+		t.state = StatePaused
+	} else {
+		t.values[a.rate] = t.info.RateHz
+	}
+	a.stampSource = addEach(t, "aiperf_timestamp_source_info", Gauge, StampSources)
+	t.values[t.add("aiperf_target_info", Gauge, t.infoLabels()...)] = 1
+}
+
+func (t *Target) infoLabels() []string {
+	i := &t.info
+	labels := []string{i.URL, i.EndpointType, strconv.FormatBool(i.Streaming), i.Load, i.LoadMode, i.HTTPVersion, i.ConnectionReuse}
+	for _, name := range t.store.options.InfoLabels {
+		if !slices.Contains(t.store.options.Config.ExtraLabels, name) {
+			labels = append(labels, i.Labels[name])
+		}
+	}
+	return labels
+}
+
+// SetState says what the target is doing.
+func (t *Target) SetState(state TargetState) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state = state
+	if state != StateRunning {
+		t.values[t.at.rate] = 0
+	} else {
+		t.values[t.at.rate] = t.info.RateHz
+	}
+}
+
+// UsageRefused notes that the server does not take the field that asks for usage in streams.
+func (t *Target) UsageRefused() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.values[t.at.usageSupported] = 0
+}
+
+type summary struct {
+	running, opened, reused float64
+	state                   TargetState
+}
+
+func (t *Target) summary() summary {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return summary{
+		running: t.values[t.at.inflight["prefill"]] + t.values[t.at.inflight["decode"]],
+		opened:  t.values[t.at.reused[false]],
+		reused:  t.values[t.at.reused[true]],
+		state:   t.state,
+	}
+}
+
+// collect emits one snapshot.
+func (t *Target) collect(ch chan<- prometheus.Metric) {
+	t.mu.Lock()
+	values := slices.Clone(t.values)
+	children := t.children[:len(values):len(values)] // children are only ever appended
+	t.mu.Unlock()
+	for i, c := range children {
+		t.store.emit(ch, c.name, c.kind, t.created, values[i], c.labels...)
+	}
+}

@@ -1,0 +1,69 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// notes say what a reader should know before believing a figure. Each names the figure that it is about and how many requests it concerns.
+func notes(r *Report, t *totals) []string {
+	var list []string
+	add := func(ok bool, format string, args ...any) {
+		if ok {
+			list = append(list, fmt.Sprintf(format, args...))
+		}
+	}
+	add(r.Meta.Interrupted, "interrupted before it had done what was asked")
+	switch n := r.Successes; {
+	case n == 0:
+	case n == 1:
+		add(true, "one request has no distribution: its figures stand in every column")
+	case n < 10:
+		add(true, "p90 and p99 of %d requests are the maximum in disguise", n)
+	case n < 100:
+		add(true, "p99 of %d requests is the maximum in disguise; 100 make it a percentile", n)
+	}
+	add(r.WarmUp > 0, "%s for warm-up left out", count(r.WarmUp, "request"))
+	noteConnections(r, t, add)
+	if dispatch, ok := r.Metric("credit_to_start_latency"); ok {
+		add(dispatch.Stats.P99 > 1, "this machine sent late: p99 %.1f ms after the limits had let a request through; look at its own load first", dispatch.Stats.P99)
+	}
+	noteTokens(r, t, add)
+	return list
+}
+
+// noteConnections: a tool that keeps its connections open does not pay for them in the time to first token.
+func noteConnections(r *Report, t *totals, add func(bool, string, ...any)) {
+	latency := t.sums["request_latency"]
+	if ttft, ok := t.sums["time_to_first_token"]; ok {
+		latency = ttft
+	}
+	connection, ok := r.Metric("http_req_connection_overhead")
+	add(ok && latency > 0 && connection.Stats.Sum >= latency/100, "latencies contain connecting, %.2f ms on average (%d of %s on a new connection)",
+		connection.Stats.Avg, t.fresh, count(r.Successes, "request"))
+}
+
+func noteTokens(r *Report, t *totals, add func(bool, string, ...any)) {
+	output, input := r.tokenSources["output"], r.tokenSources["input"]
+	add(output[metrics.SourceEvents] > 0, "output tokens of %s are counted events, not the server's count: no inter-token latency from them",
+		count(output[metrics.SourceEvents], "request"))
+	add(output[metrics.SourceNone] > 0, "the output tokens of %s are not known", count(output[metrics.SourceNone], "request"))
+	add(input[metrics.SourceDataset] > 0, "input tokens of %s are the nominal length of the prompt, not the server's count",
+		count(input[metrics.SourceDataset], "request"))
+	if ratio, ok := share(float64(t.tokens), float64(t.events)); ok {
+		add(ratio >= 1.05, "the server sends %.1f tokens in one event: the gap between chunks is not the gap between tokens", ratio)
+	}
+	if part, ok := share(float64(t.coalesced), float64(t.streamed)); ok {
+		add(part >= 0.01, "%.0f %% of the events came together with the one before: their gap of 0 is real, inter-token latency is the better figure", 100*part)
+	}
+	add(t.wrong > 0, "the length of %s is more than 5 %% or 50 tokens away from what was asked", count(t.wrong, "answer"))
+}
+
+// count writes a number with its noun.
+func count(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,71 @@
+package secret
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// minRedactedBytes is the length from which a secret is searched for: a shorter one would blot out ordinary words.
+const minRedactedBytes = 8
+
+// Redactor replaces all secrets that it knows in text that somebody else wrote, such as the error message of a server. It is safe for
+// concurrent use; the zero Redactor knows no secret.
+type Redactor struct {
+	mu       sync.Mutex
+	sources  []*Source
+	words    []string // the values that replacer was made for
+	replacer *strings.Replacer
+}
+
+// Add makes the values of the sources known, also the ones that their files will hold later.
+func (r *Redactor) Add(sources ...*Source) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sources = append(r.sources, sources...)
+}
+
+// Redact gives text with each secret of at least 8 bytes replaced by Mask.
+func (r *Redactor) Redact(text string) string {
+	if len(text) < minRedactedBytes {
+		return text
+	}
+	if replacer := r.current(); replacer != nil {
+		return replacer.Replace(text)
+	}
+	return text
+}
+
+// current gives the replacer for the values of this moment, nil if there are none.
+func (r *Redactor) current() *strings.Replacer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var words []string
+	for _, s := range r.sources {
+		for _, v := range s.values() {
+			if len(v) >= minRedactedBytes {
+				words = append(words, v.Reveal())
+			}
+		}
+	}
+	if slices.Equal(words, r.words) {
+		return r.replacer
+	}
+	r.words = words
+	r.replacer = newReplacer(words)
+	return r.replacer
+}
+
+// newReplacer puts the longest word first: of two secrets that begin alike, the shorter would leave the rest of the longer.
+func newReplacer(words []string) *strings.Replacer {
+	if len(words) == 0 {
+		return nil
+	}
+	longest := slices.Clone(words)
+	slices.SortStableFunc(longest, func(a, b string) int { return len(b) - len(a) })
+	pairs := make([]string, 0, 2*len(longest))
+	for _, w := range longest {
+		pairs = append(pairs, w, Mask)
+	}
+	return strings.NewReplacer(pairs...)
+}

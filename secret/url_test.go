@@ -1,0 +1,97 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func TestRedactURL(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, url, want string
+	}{
+		{"nothing to hide", "https://llm.example.net:8443/v1", "https://llm.example.net:8443/v1"},
+		{"user and password", "https://joe:hunter22@llm.example.net/v1", "https://llm.example.net/v1"},
+		{"user alone", "https://token@llm.example.net", "https://llm.example.net"},
+		{"no scheme", "joe:hunter22@llm.example.net/v1?k=v", "llm.example.net/v1?k=<redacted>"},
+		{"query keeps keys and their order", "http://h/p?b=1&a=2&b=3&flag", "http://h/p?b=<redacted>&a=<redacted>&b=<redacted>&flag"},
+		{"fragment goes", "http://h/p#access_token=x", "http://h/p"},
+		{"escaped path stays escaped", "http://h/a%2Fb", "http://h/a%2Fb"},
+		{"not a URL", "http://[::1:80/hunter22", "<redacted>"},
+		{"bad escape", "http://h/%zz?key=hunter22", "<redacted>"},
+		{"empty", "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := RedactURL(tt.url); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestURLPrintsRedacted(t *testing.T) {
+	t.Parallel()
+	type holder struct{ Base URL }
+	h := holder{"https://joe:hunter22@h/p?key=hunter22"}
+	j, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := yaml.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var logged bytes.Buffer
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("m", "url", h.Base)
+	for _, out := range []string{fmt.Sprintf("%v %+v %#v %q %d", h, h, h, h.Base, h.Base), string(j), string(y), logged.String()} {
+		if strings.Contains(out, "hunter22") || !strings.Contains(out, "/p?key=") {
+			t.Errorf("got %s", out)
+		}
+	}
+	if got := h.Base.Reveal(); got != string(h.Base) {
+		t.Errorf("Reveal gives %q", got)
+	}
+}
+
+func TestSensitiveHeader(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"Authorization": true, "proxy-authorization": true, "X-API-Key": true, "api_key": true, "apikey": true, "X-Auth-Token": true,
+		"Cookie": true, "Set-Cookie": true, "X-Client-Secret": true, "X-Team": false, "Accept": false, "anthropic-version": false,
+	} {
+		if got := SensitiveHeader(name); got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+}
+
+func FuzzRedactURL(f *testing.F) {
+	for _, s := range []string{"https://u:p@h/p?k=v#f", "u:p@h", "//u:p@h", "mailto:u@h", "http://u:p@h:99999", "?k=v", "a://b://c@d"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, prefix string) {
+		// Whatever comes before it, a value in the place of the user, the password or a query value must not come out.
+		const value = "hunter22hunter22"
+		for _, raw := range []string{"https://" + value + ":x@h/" + prefix, "https://x:" + value + "@h/" + prefix, "https://h/" + urlPath(prefix) + "?k=" + value} {
+			if got := RedactURL(raw); strings.Contains(got, value) {
+				t.Errorf("%q became %q", raw, got)
+			}
+		}
+	})
+}
+
+// urlPath cuts what would end the path.
+func urlPath(s string) string {
+	if i := strings.IndexAny(s, "?#"); i >= 0 {
+		return s[:i]
+	}
+	return s
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+
+	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
+)
+
+// listening is what the truth server writes first.
+var listening = regexp.MustCompile(`(?m)^(127\.0\.0\.1:\d+)$`)
+
+// configuration of the target: output tokens, rate, URL. A connection is opened once, so that TCP is no part of the latencies.
+const configuration = `
+workloads:
+  fixed: {input_tokens: 50, output_tokens: %d}
+http_clients:
+  kept: {reuse: keepalive}
+loads:
+  steady: {mode: constant, rate: %g, max_in_flight: 500}
+targets:
+  - {name: truth, url: %q, model: truth, endpoint: {type: chat}, workload: fixed, load: steady, client: kept}
+`
+
+// latencies of one request in milliseconds.
+type latencies struct{ ttft, itl, latency float64 }
+
+// pair is one request as the server knows it and as the exporter measured it.
+type pair struct{ truth, ours latencies }
+
+// truthRow is the server's line about a request; in seconds.
+type truthRow struct {
+	ID           string  `json:"id"`
+	TTFT         float64 `json:"ttft"`
+	ITL          float64 `json:"itl"`
+	Latency      float64 `json:"latency"`
+	OutputTokens int     `json:"output_tokens"`
+}
+
+// ourRow is the exporter's line about a request; in milliseconds.
+type ourRow struct {
+	Metadata struct {
+		ID string `json:"x_request_id"`
+	} `json:"metadata"`
+	Metrics struct {
+		TTFT         value `json:"time_to_first_token"`
+		ITL          value `json:"inter_token_latency"`
+		Latency      value `json:"request_latency"`
+		OutputTokens value `json:"output_sequence_length"`
+	} `json:"metrics"`
+}
+
+type value struct {
+	Value float64 `json:"value"`
+}
+
+// join reads both sides and puts them together by request. A request that only one side knows, or whose tokens they count differently,
+// is an error.
+func join(ctx context.Context, url, file string) ([]pair, error) {
+	theirs, err := scrape.Bytes(ctx, url, "application/jsonl")
+	if err != nil {
+		return nil, err
+	}
+	truths, err := lines[truthRow](theirs)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", url, err)
+	}
+	records, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := lines[ourRow](records)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(truths) != len(ours) || len(ours) == 0 {
+		return nil, fmt.Errorf("the server knows %d requests, the exporter recorded %d", len(truths), len(ours))
+	}
+	byID := make(map[string]truthRow, len(truths))
+	for _, t := range truths {
+		byID[t.ID] = t
+	}
+	pairs := make([]pair, 0, len(ours))
+	for i := range ours {
+		id, m := ours[i].Metadata.ID, &ours[i].Metrics
+		truth, ok := byID[id]
+		if !ok {
+			return nil, fmt.Errorf("the server had no request %q", id)
+		}
+		if m.OutputTokens.Value != float64(truth.OutputTokens) {
+			return nil, fmt.Errorf("request %q: %v output tokens recorded, %d sent", id, m.OutputTokens.Value, truth.OutputTokens)
+		}
+		pairs = append(pairs, pair{
+			truth: latencies{truth.TTFT * 1e3, truth.ITL * 1e3, truth.Latency * 1e3},
+			ours:  latencies{m.TTFT.Value, m.ITL.Value, m.Latency.Value},
+		})
+	}
+	return pairs, nil
+}
+
+// lines decodes JSON lines.
+func lines[T any](b []byte) ([]T, error) {
+	var rows []T
+	decoder := json.NewDecoder(bytes.NewReader(b))
+	for {
+		var row T
+		err := decoder.Decode(&row)
+		if errors.Is(err, io.EOF) {
+			return rows, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+}

@@ -1,0 +1,57 @@
+// Command truthserver is an OpenAI-compatible streaming server that knows the truth about each request: it notes when it had read
+// the request and when it handed each chunk to the kernel. What a client measures is held against that.
+//
+// It speaks HTTP/1.1 over plain sockets, one goroutine per connection, so that it costs as little processor time as it can.
+//
+//	GET  /truth            distributions and totals as JSON
+//	GET  /truth/requests   one JSON line per finished request, joined by X-Request-ID
+//	POST /reset            forgets both
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+)
+
+// script is how every answer goes.
+type script struct {
+	firstToken time.Duration // request read → first token
+	spread     time.Duration // the delay of request n is firstToken plus an n-dependent share of spread, evenly spread over [0, 1)
+	gap        time.Duration // between chunks, times their tokens
+	tokens     int           // if the request does not say
+	chunk      int           // tokens per chunk
+	role       bool          // send a chunk with the role and no text at once, as vLLM does
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run serves until the process is ended. It prints the address it listens on as its first line.
+func run(args []string, stdout, stderr io.Writer) int {
+	var s script
+	flags := flag.NewFlagSet("truthserver", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	address := flags.String("listen", "127.0.0.1:0", "`address` to listen on")
+	flags.DurationVar(&s.firstToken, "ttft", 50*time.Millisecond, "`delay` before the first token")
+	flags.DurationVar(&s.spread, "ttft-spread", 0, "width of the uniform distribution that is added to -ttft")
+	flags.DurationVar(&s.gap, "itl", 10*time.Millisecond, "`delay` between tokens")
+	flags.IntVar(&s.tokens, "tokens", 128, "tokens when the request does not say")
+	flags.IntVar(&s.chunk, "chunk-tokens", 1, "tokens per chunk")
+	flags.BoolVar(&s.role, "role", true, "send a chunk with only the role first")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(context.Background(), "tcp", *address)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	fmt.Fprintln(stdout, listener.Addr())
+	fmt.Fprintln(stderr, newServer(s).serve(listener))
+	return 1
+}

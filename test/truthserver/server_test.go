@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// start serves script on loopback until the test ends and gives the base URL.
+func start(t *testing.T, s script) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = newServer(s).serve(listener)
+	}()
+	t.Cleanup(func() {
+		listener.Close()
+		<-done
+	})
+	return "http://" + listener.Addr().String()
+}
+
+func post(t *testing.T, url, id, body string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Request-ID", id)
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+func read(t *testing.T, url string) []byte {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestStreamSaysWhatTheTruthSays(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		path, body string
+		script     script
+		wantEvents []string // what each data line contains
+		wantTokens int
+	}{
+		"chat opens with a role and ends with usage and the marker": {
+			path: "/v1/chat/completions", body: `{"model":"m","stream":true,"max_tokens":2,"messages":[],"stream_options":{"include_usage":true}}`,
+			script: script{chunk: 1, role: true},
+			wantEvents: []string{
+				`"role":"assistant"`, `"content":"word "`, `"finish_reason":"length"`, `"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2`, "[DONE]",
+			},
+			wantTokens: 2,
+		},
+		"completions bundle tokens and tell the usage so far": {
+			path: "/v1/completions", body: `{"model":"m","stream":true,"max_tokens":5,"prompt":"x","stream_options":{"continuous_usage_stats":true}}`,
+			script:     script{chunk: 3, role: true},
+			wantEvents: []string{`"text":"word word word ","logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":1,"completion_tokens":3`, `"completion_tokens":5`, "[DONE]"},
+			wantTokens: 5,
+		},
+		"max_completion_tokens beats max_tokens": {
+			path: "/v1/chat/completions", body: `{"model":"m","stream":true,"max_tokens":5,"max_completion_tokens":1,"messages":[]}`,
+			script:     script{chunk: 1},
+			wantEvents: []string{`"finish_reason":"length"`, "[DONE]"},
+			wantTokens: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			base := start(t, test.script)
+			resp := post(t, base+test.path, "request-1", test.body)
+			defer resp.Body.Close()
+			var events []string
+			for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+				if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+					events = append(events, data)
+				}
+			}
+			if len(events) != len(test.wantEvents) {
+				t.Fatalf("got events %q, want %d", events, len(test.wantEvents))
+			}
+			for i, want := range test.wantEvents {
+				if !strings.Contains(events[i], want) {
+					t.Errorf("event %d is %s, want %s in it", i, events[i], want)
+				}
+				if !json.Valid([]byte(events[i])) && events[i] != "[DONE]" {
+					t.Errorf("event %d is not JSON: %s", i, events[i])
+				}
+			}
+
+			var got row
+			if err := json.Unmarshal(bytes.TrimSpace(read(t, base+"/truth/requests")), &got); err != nil {
+				t.Fatal(err)
+			}
+			want := row{ID: "request-1", InputTokens: 1, OutputTokens: test.wantTokens}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(row{}, "Read", "TTFT", "ITL", "Latency")); diff != "" {
+				t.Errorf("row (-want +got):\n%s", diff)
+			}
+			if got.Latency < got.TTFT || got.TTFT <= 0 {
+				t.Errorf("latency %v and TTFT %v are out of order", got.Latency, got.TTFT)
+			}
+		})
+	}
+}
+
+func TestDelaysAreAtLeastThoseOfTheScript(t *testing.T) {
+	t.Parallel()
+	base := start(t, script{firstToken: 20 * time.Millisecond, gap: 5 * time.Millisecond, chunk: 1})
+	resp := post(t, base+"/v1/completions", "", `{"stream":true,"max_tokens":4,"prompt":"x"}`)
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	var got report
+	if err := json.Unmarshal(read(t, base+"/truth"), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Completed != 1 || got.OutputTokens != 4 || got.Gap.Count != 3 {
+		t.Errorf("got %+v, want 1 stream of 4 tokens with 3 gaps", got)
+	}
+	if got.TTFT.Mean < .020 || got.Latency.Mean < .035 {
+		t.Errorf("got TTFT %v and latency %v, want at least 0.020 and 0.035", got.TTFT.Mean, got.Latency.Mean)
+	}
+}
+
+func TestResetForgets(t *testing.T) {
+	t.Parallel()
+	base := start(t, script{chunk: 1})
+	resp := post(t, base+"/v1/completions", "", `{"stream":true,"max_tokens":1,"prompt":"x"}`)
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	reset := post(t, base+"/reset", "", "")
+	reset.Body.Close()
+	var got report
+	if err := json.Unmarshal(read(t, base+"/truth"), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(report{}, got); diff != "" {
+		t.Errorf("report after a reset (-want +got):\n%s", diff)
+	}
+}
+
+func TestRefusalsAreJSON(t *testing.T) {
+	t.Parallel()
+	base := start(t, script{chunk: 1})
+	for name, test := range map[string]struct {
+		path, body string
+		want       int
+	}{
+		"unknown path":    {"/v2/nothing", `{}`, http.StatusNotFound},
+		"broken body":     {"/v1/completions", `{`, http.StatusBadRequest},
+		"no token at all": {"/v1/completions", `{"max_tokens":0}`, http.StatusBadRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resp := post(t, base+test.path, "", test.body)
+			defer resp.Body.Close()
+			b, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp.StatusCode != test.want || !json.Valid(b) {
+				t.Errorf("got %d %s, want %d and JSON", resp.StatusCode, b, test.want)
+			}
+		})
+	}
+}
+
+func TestQuantilesAreInterpolated(t *testing.T) {
+	t.Parallel()
+	got := distributionOf([]float64{40, 10, 30, 20})
+	want := distribution{Count: 4, Mean: 25, P50: 25, P90: 37, P99: 39.7, Max: 40}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
