@@ -9,8 +9,8 @@ binary   := bin/aiperf-exporter
 lint     := .cache/bin/golangci-lint
 metadata := github.com/prometheus/common/version
 version  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-revision := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
-date     := $(shell git show --no-patch --format=%cI HEAD 2>/dev/null || echo unknown)
+revision := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unknown)
+date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo unknown)
 ldflags  := -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
 .PHONY: help build test race lint fuzz bench gen check e2e engines accuracy demo image

@@ -36,6 +36,8 @@ type Config struct {
 	// Warnings are what is allowed but probably not meant, in the order of files and lines.
 	Warnings []Finding `koanf:"-" yaml:"-"`
 
+	excessTargets int // more than max_targets; a configuration that was loaded has none
+
 	named    map[string]*secret.Source // by name under secrets
 	ofTarget map[string]*secret.Source // by target: api_key and api_key_file
 	redactor *secret.Redactor
@@ -111,11 +113,11 @@ func (c *Config) Redactor() *secret.Redactor { return c.redactor }
 func (c *Config) SecretReadErrors() map[string]int64 {
 	out := map[string]int64{}
 	for name, s := range c.named {
-		out[name] = int64(s.ReadErrors()) //nolint:gosec // one per second at most
+		out[name] = int64(s.ReadErrors()) // one per second at most
 	}
 	for target, s := range c.ofTarget {
 		if s.Path() != "" {
-			out["target:"+target] = int64(s.ReadErrors()) //nolint:gosec // one per second at most
+			out["target:"+target] = int64(s.ReadErrors()) // one per second at most
 		}
 	}
 	return out

@@ -39,11 +39,12 @@ type builder struct {
 	source   *source
 	env      *environment
 	built    map[*yaml.Node]*node // of anchored nodes; nil while under construction
+	visited  int
 	findings []Finding
 	full     bool // a limit was hit and reported
 }
 
-func (b *builder) wrong(n *yaml.Node, at *place, format string, args ...any) {
+func (b *builder) wrongf(n *yaml.Node, at *place, format string, args ...any) {
 	if b.full {
 		return
 	}
@@ -61,7 +62,11 @@ func (b *builder) build(n *yaml.Node, at *place, depth int) *node {
 	case depth > maxDepth:
 		b.tooDeep(n, at)
 		return out
+	case b.visited >= maxNodes:
+		b.tooMany(n, at)
+		return out
 	}
+	b.visited++
 	if n.Anchor != "" {
 		b.built[n] = nil
 	}
@@ -83,7 +88,7 @@ func (b *builder) build(n *yaml.Node, at *place, depth int) *node {
 			out.weight.aliases++
 		}
 	case yaml.DocumentNode:
-		b.wrong(n, at, "is a whole document")
+		b.wrongf(n, at, "is a whole document")
 	}
 	if n.Anchor != "" {
 		b.built[n] = out
@@ -93,7 +98,12 @@ func (b *builder) build(n *yaml.Node, at *place, depth int) *node {
 }
 
 func (b *builder) tooDeep(n *yaml.Node, at *place) {
-	b.wrong(n, at, "is nested more than %d levels deep", maxDepth)
+	b.wrongf(n, at, "is nested more than %d levels deep", maxDepth)
+	b.full = true
+}
+
+func (b *builder) tooMany(n *yaml.Node, at *place) {
+	b.wrongf(n, at, "is beyond the limit of %d values, aliases expanded", maxNodes)
 	b.full = true
 }
 
@@ -103,11 +113,10 @@ func (b *builder) checkWeight(out *node, n *yaml.Node, at *place) {
 	case out.weight.height > maxDepth:
 		b.tooDeep(n, at)
 	case out.weight.aliases > maxAliases:
-		b.wrong(n, at, "has more than %d aliases when all are expanded", maxAliases)
+		b.wrongf(n, at, "has more than %d aliases when all are expanded", maxAliases)
 		b.full = true
 	case out.weight.nodes > maxNodes:
-		b.wrong(n, at, "has more than %d values when all aliases are expanded", maxNodes)
-		b.full = true
+		b.tooMany(n, at)
 	}
 }
 
@@ -118,7 +127,7 @@ func (b *builder) alias(n *yaml.Node, at *place, depth int) *node {
 	case !seen: // the anchor of a key
 		return b.build(n.Alias, at, depth+1)
 	case target == nil:
-		b.wrong(n, at, "alias *%s stands inside its own anchor", n.Value)
+		b.wrongf(n, at, "alias *%s stands inside its own anchor", n.Value)
 	}
 	return target
 }
@@ -138,7 +147,7 @@ func (b *builder) mapping(out *node, n *yaml.Node, at *place, depth int) {
 		}
 		here := at.key(key.Value)
 		if first, ok := out.fields[key.Value]; ok {
-			b.wrong(key, here, "is written twice, first in line %d", first.line)
+			b.wrongf(key, here, "is written twice, first in line %d", first.line)
 			continue
 		}
 		child := b.build(value, here, depth+1)
@@ -166,7 +175,7 @@ func (b *builder) merge(value *yaml.Node, at *place, depth int) []*node {
 	}
 	for _, m := range maps {
 		if m.kind != mapping {
-			b.wrong(value, at.key("<<"), "must merge a map or a list of maps")
+			b.wrongf(value, at.key("<<"), "must merge a map or a list of maps")
 			return nil
 		}
 	}
@@ -178,11 +187,11 @@ func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Sh
 func (b *builder) checkKey(key *yaml.Node, at *place) bool {
 	switch {
 	case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!null":
-		b.wrong(key, at, "a key must be a plain text")
+		b.wrongf(key, at, "a key must be a plain text")
 	case key.Value == "" || len(key.Value) > maxKeyBytes:
-		b.wrong(key, at, "a key must have 1 to %d bytes", maxKeyBytes)
+		b.wrongf(key, at, "a key must have 1 to %d bytes", maxKeyBytes)
 	case strings.ContainsFunc(key.Value, isControl):
-		b.wrong(key, at, "a key must not have control characters")
+		b.wrongf(key, at, "a key must not have control characters")
 	default:
 		return true
 	}
@@ -197,7 +206,7 @@ func (b *builder) scalar(out *node, n *yaml.Node, at *place) {
 	if b.env != nil {
 		expanded, changed, err := b.env.expand(raw)
 		if err != nil {
-			b.wrong(n, at, "%v", err)
+			b.wrongf(n, at, "%v", err)
 			return
 		}
 		raw, out.expanded = expanded, changed
@@ -212,12 +221,12 @@ func (b *builder) scalar(out *node, n *yaml.Node, at *place) {
 	case "!!null":
 	case "!!bool", "!!int", "!!float":
 		if err := n.Decode(&out.value); err != nil {
-			b.wrong(n, at, "is not a valid %s", tag)
+			b.wrongf(n, at, "is not a valid %s", tag)
 		}
 		if f, ok := out.value.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-			b.wrong(n, at, "must be a finite number")
+			b.wrongf(n, at, "must be a finite number")
 		}
 	default:
-		b.wrong(n, at, "has a YAML tag that is not known here (a text that begins with ! needs quotes)")
+		b.wrongf(n, at, "has a YAML tag that is not known here (a text that begins with ! needs quotes)")
 	}
 }

@@ -56,7 +56,7 @@ func sorted(findings []Finding) []Finding {
 }
 
 // Errors is all that is wrong with a configuration, in the order of files and lines.
-type Errors struct {
+type Errors struct { //nolint:errname // it is a list of findings, not one error
 	Findings []Finding
 	Omitted  int // findings beyond the first 50
 }

@@ -77,8 +77,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Load(Options{Files: []string{filepath.Join(dir, "absent.yml"), large, broken, dir}})
-	var errs *Errors
-	if !errors.As(err, &errs) {
+	if _, ok := errors.AsType[*Errors](err); !ok {
 		t.Fatalf("got %v, want an *Errors", err)
 	}
 	want := strings.Join([]string{
@@ -121,12 +120,12 @@ targets:
 	if problems != "" {
 		t.Fatal(problems)
 	}
-	var got []string
+	got := make([]string, 0, len(config.Warnings))
 	for _, w := range config.Warnings {
 		got = append(got, w.Path+": "+w.Message)
 	}
-	var want []string
-	for _, block := range []string{"secrets", "http_clients", "workloads", "loads", "slos"} {
+	want := make([]string, 0, len(blocks))
+	for _, block := range blocks {
 		want = append(want, block+".idle: is not used by any target")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

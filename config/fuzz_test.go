@@ -29,11 +29,11 @@ func FuzzLoad(f *testing.F) {
 			t.Fatal(err)
 		}
 		config, err := Load(Options{Files: []string{file}, Env: testEnv, ExpandEnv: true})
-		var errs *Errors
+		errs, ok := errors.AsType[*Errors](err)
 		switch {
 		case err == nil:
 			checkAccepted(t, config)
-		case !errors.As(err, &errs):
+		case !ok:
 			t.Fatalf("an error without a place: %v", err)
 		case len(errs.Findings) == 0 || len(errs.Findings) > maxFindings:
 			t.Fatalf("got %d findings", len(errs.Findings))

@@ -27,7 +27,7 @@ func generated(t *testing.T, text string) (generator.Config, []transport.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var clients []transport.Config
+	clients := make([]transport.Config, 0, len(out.Targets))
 	for i := range out.Targets {
 		clients = append(clients, out.Targets[i].Client)
 	}
@@ -35,7 +35,9 @@ func generated(t *testing.T, text string) (generator.Config, []transport.Config)
 }
 
 // withoutClients leaves out what cannot be compared: the types of Prometheus have unexported fields.
-var withoutClients = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Client" }, cmp.Ignore())
+func withoutClients() cmp.Option {
+	return cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Client" }, cmp.Ignore())
+}
 
 func TestAFiveLineTargetRunsWithDefaults(t *testing.T) {
 	t.Parallel()
@@ -46,11 +48,11 @@ func TestAFiveLineTargetRunsWithDefaults(t *testing.T) {
 		Limits: generator.Limits{MaxInFlight: 64},
 		Targets: []generator.TargetConfig{{
 			Name: "a", URL: "http://127.0.0.1:8000", Model: "m", Endpoint: protocol,
-			WorkloadName: "default", Workload: workload.DefaultConfig(), Load: load.DefaultConfig(),
+			WorkloadName: "default", Workload: workload.DefaultConfig(), LoadName: "default", Load: load.DefaultConfig(),
 			SLOs: []metrics.SLO{}, Seed: got.Targets[0].Seed,
 		}},
 	}
-	if diff := cmp.Diff(want, got, withoutClients); diff != "" {
+	if diff := cmp.Diff(want, got, withoutClients()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	client := clients[0]
@@ -101,7 +103,7 @@ targets:
 		Limits: generator.Limits{MaxInFlight: 3, MaxRate: 2.5},
 		Targets: []generator.TargetConfig{
 			{
-				Name: "second", URL: "http://llm:8000/v1/", Model: "m", Endpoint: completions, WorkloadName: "long", Workload: long, Load: fast,
+				Name: "second", URL: "http://llm:8000/v1/", Model: "m", Endpoint: completions, WorkloadName: "long", Workload: long, LoadName: "fast", Load: fast,
 				SLOs: []metrics.SLO{
 					{Name: "b", Objective: 0.99, Window: 30 * 24 * time.Hour, CountDrops: true, Thresholds: []metrics.Threshold{{Metric: metrics.SLOPerUserThroughput, Limit: 20}}},
 					{Name: "a", Objective: 0.9, Window: 24 * time.Hour, CountDrops: true, Thresholds: []metrics.Threshold{{Metric: metrics.SLOTimeToFirstToken, Limit: 5e8}}},
@@ -109,11 +111,11 @@ targets:
 				Seed: 9, Labels: map[string]string{"team": "ml"},
 			},
 			{
-				Name: "first", URL: "http://h", Model: "m", Endpoint: chat, WorkloadName: "default", Workload: short, Load: slow, SLOs: []metrics.SLO{}, Seed: 1,
+				Name: "first", URL: "http://h", Model: "m", Endpoint: chat, WorkloadName: "default", Workload: short, LoadName: "default", Load: slow, SLOs: []metrics.SLO{}, Seed: 1,
 			},
 		},
 	}
-	if diff := cmp.Diff(want, got, withoutClients); diff != "" {
+	if diff := cmp.Diff(want, got, withoutClients()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	h2, def := clients[0], clients[1]

@@ -18,18 +18,26 @@ var sections = map[string]string{
 }
 
 // mustBePositive are keys for which 0 would mean "not set": whoever writes 0 means something else.
-var mustBePositive = set(
-	"loads.*.rate", "loads.*.interval",
-	"slos.*.time_to_first_token", "slos.*.time_to_first_output_token", "slos.*.time_to_second_token", "slos.*.inter_token_latency",
-	"slos.*.request_latency", "slos.*.effective_latency", "slos.*.output_token_throughput_per_user", "slos.*.e2e_output_token_throughput",
-)
+var mustBePositive = map[string]bool{
+	"loads.*.rate":                            true,
+	"loads.*.interval":                        true,
+	"slos.*.time_to_first_token":              true,
+	"slos.*.time_to_first_output_token":       true,
+	"slos.*.time_to_second_token":             true,
+	"slos.*.inter_token_latency":              true,
+	"slos.*.request_latency":                  true,
+	"slos.*.effective_latency":                true,
+	"slos.*.output_token_throughput_per_user": true,
+	"slos.*.e2e_output_token_throughput":      true,
+}
 
-const notYet = "not available in this version"
-
-// unavailable are keys that are no mistake, but cannot be used: what is planned, and what would contradict a key of ours. They never
-// become silent no-ops.
-var unavailable = merged(
-	reason(notYet,
+// unavailableKeys are no mistakes, but cannot be used: what is planned, and what would contradict a key of ours. They never become
+// silent no-ops. A key of a target can also stand under defaults.
+var unavailableKeys = []struct {
+	reason string
+	keys   []string
+}{
+	{"not available in this version", []string{
 		"target_discovery", "collectors", "otlp", "debug", "modules", "probe",
 		"global.budget", "global.timeout",
 		"metrics.removed_target_linger",
@@ -43,53 +51,35 @@ var unavailable = merged(
 		"workloads.*.input_tokens.median", "workloads.*.input_tokens.peaks", "workloads.*.input_tokens.points",
 		"workloads.*.output_tokens.median", "workloads.*.output_tokens.peaks", "workloads.*.output_tokens.points",
 		"http_clients.*.fresh_every", "http_clients.*.ip_family", "http_clients.*.ip_version", "http_clients.*.dns_refresh",
-	),
-	reason(notYet, ofTarget("budget", "expect", "backoff", "paused", "fingerprint", "collectors",
-		"endpoint.url_params", "endpoint.extra", "endpoint.headers", "endpoint.auth", "endpoint.usage", "endpoint.response_field",
-		"endpoint.affinity_headers", "endpoint.template")...),
-	reason("is written beside endpoint, not under it", ofTarget("endpoint.url", "endpoint.model", "endpoint.timeouts")...),
-	reason("must be written at each target", "defaults.name"),
-	reason("not available, use the key that ends in _file",
+		"targets[].budget", "targets[].expect", "targets[].backoff", "targets[].paused", "targets[].fingerprint", "targets[].collectors",
+		"targets[].endpoint.url_params", "targets[].endpoint.extra", "targets[].endpoint.headers", "targets[].endpoint.auth",
+		"targets[].endpoint.usage", "targets[].endpoint.response_field", "targets[].endpoint.affinity_headers",
+		"targets[].endpoint.template",
+	}},
+	{"is written beside endpoint, not under it", []string{
+		"targets[].endpoint.url", "targets[].endpoint.model", "targets[].endpoint.timeouts",
+	}},
+	{"must be written at each target", []string{"defaults.name"}},
+	{"not available, use the key that ends in _file", []string{
 		"http_clients.*.basic_auth.username_ref", "http_clients.*.basic_auth.password_ref", "http_clients.*.authorization.credentials_ref",
 		"http_clients.*.oauth2.client_secret_ref", "http_clients.*.oauth2.client_certificate_key_ref",
 		"http_clients.*.tls_config.ca_ref", "http_clients.*.tls_config.cert_ref", "http_clients.*.tls_config.key_ref",
 		"http_clients.*.oauth2.tls_config.ca_ref", "http_clients.*.oauth2.tls_config.cert_ref", "http_clients.*.oauth2.tls_config.key_ref",
-	),
-	reason(`not available, use http_version: "1.1" or "2"`, "http_clients.*.enable_http2"),
-	reason("not available: redirects are never followed, they would carry credentials to another host", "http_clients.*.follow_redirects"),
-)
-
-// ofTarget gives the keys of a target in both places where they can be written.
-func ofTarget(keys ...string) []string {
-	var out []string
-	for _, key := range keys {
-		out = append(out, "targets[]."+key, "defaults."+key)
-	}
-	return out
+	}},
+	{`not available, use http_version: "1.1" or "2"`, []string{"http_clients.*.enable_http2"}},
+	{"not available: redirects are never followed, they would carry credentials to another host", []string{"http_clients.*.follow_redirects"}},
 }
 
-func reason(why string, patterns ...string) map[string]string {
-	out := make(map[string]string, len(patterns))
-	for _, p := range patterns {
-		out[p] = why
-	}
-	return out
-}
-
-func merged(tables ...map[string]string) map[string]string {
+// unavailable gives the reasons by pattern.
+func unavailable() map[string]string {
 	out := map[string]string{}
-	for _, table := range tables {
-		for pattern, why := range table {
-			out[pattern] = why
+	for _, group := range unavailableKeys {
+		for _, key := range group.keys {
+			out[key] = group.reason
+			if below, ok := strings.CutPrefix(key, "targets[]."); ok {
+				out["defaults."+below] = group.reason
+			}
 		}
-	}
-	return out
-}
-
-func set(patterns ...string) map[string]bool {
-	out := make(map[string]bool, len(patterns))
-	for _, p := range patterns {
-		out[p] = true
 	}
 	return out
 }

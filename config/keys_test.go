@@ -34,7 +34,7 @@ func fileWith(pattern string) (text, path string) {
 
 func TestUnavailableKeysAreErrorsOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	for pattern, reason := range unavailable {
+	for pattern, reason := range unavailable() {
 		t.Run(pattern, func(t *testing.T) {
 			t.Parallel()
 			text, path := fileWith(pattern)
@@ -42,7 +42,7 @@ func TestUnavailableKeysAreErrorsOfTheirOwn(t *testing.T) {
 			if len(findings) > 0 {
 				t.Fatal(findings)
 			}
-			var c checker
+			c := newChecker()
 			c.value(root, reflect.TypeFor[frame](), nil, "")
 			if len(c.findings) != 1 {
 				t.Fatalf("got %v, want one finding", c.findings)
@@ -88,7 +88,7 @@ func TestTablesOfKeysAgreeWithTheTypes(t *testing.T) {
 	refused := func(pattern string) bool {
 		return strings.HasPrefix(pattern, "http_clients.") || pattern == "defaults.name"
 	}
-	for pattern := range unavailable {
+	for pattern := range unavailable() {
 		if known(pattern) && !refused(pattern) {
 			t.Errorf("%s can be used, it must not be in the table of unavailable keys", pattern)
 		}
@@ -187,8 +187,7 @@ func TestEveryKeyHasTheSameNameForYAMLAndKoanf(t *testing.T) {
 			return
 		}
 		seen[typ] = true
-		for i := range typ.NumField() {
-			f := typ.Field(i)
+		for f := range typ.Fields() {
 			koanf, _, _ := strings.Cut(f.Tag.Get("koanf"), ",")
 			yaml, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 			if f.IsExported() && koanf != yaml && f.Name != "HTTP" && f.Name != "Rest" {

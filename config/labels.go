@@ -19,16 +19,16 @@ const (
 	maxLabelValueBytes = 128
 )
 
-// reservedLabels are the names that our own series or Prometheus use.
-var reservedLabels = func() map[string]bool {
-	out := set("target", "model", "workload", "instance", "job", model.BucketLabel, model.QuantileLabel)
-	for _, series := range metrics.Table() {
-		for _, label := range series.Labels {
-			out[label.Name] = true
-		}
+// isReserved tells whether our own series or Prometheus use a label.
+func isReserved(name string) bool {
+	switch name {
+	case "target", "model", "workload", "instance", "job", model.BucketLabel, model.QuantileLabel:
+		return true
 	}
-	return out
-}()
+	uses := func(label metrics.Label) bool { return label.Name == name }
+	return strings.HasPrefix(name, "__") ||
+		slices.ContainsFunc(metrics.Table(), func(s metrics.Series) bool { return slices.ContainsFunc(s.Labels, uses) })
+}
 
 // validateLabels checks names and values of labels that a user chose.
 func validateLabels(path string, labels map[string]string) []error {
@@ -64,7 +64,7 @@ func labelNameProblem(name string) string {
 	switch {
 	case !model.LegacyValidation.IsValidLabelName(name):
 		return "the name of a label must be letters, digits and underscores, and not begin with a digit"
-	case strings.HasPrefix(name, "__"), reservedLabels[name]:
+	case isReserved(name):
 		return fmt.Sprintf("the label %q is reserved", name)
 	}
 	return ""

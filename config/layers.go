@@ -61,6 +61,7 @@ func decode(layers []map[string]any) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	excess := cutTargets(all)
 	random, err := fillTargets(all)
 	if err != nil {
 		return nil, err
@@ -79,6 +80,7 @@ func decode(layers []map[string]any) (*Config, error) {
 	if err := decoder.Decode(all); err != nil {
 		return nil, fmt.Errorf("decode: %w", err)
 	}
+	config.excessTargets = excess
 	for i := range config.Targets {
 		config.Targets[i].randomSeed = random[i]
 	}
@@ -113,6 +115,19 @@ func defaultLayer(written map[string]any) (map[string]any, error) {
 		out[block] = m
 	}
 	return out, nil
+}
+
+// cutTargets leaves no more targets than are allowed, and tells how many there were too many: a file with a million of them should be
+// refused quickly.
+func cutTargets(all map[string]any) (excess int) {
+	global, _ := all["global"].(map[string]any)
+	limit, _ := global["max_targets"].(int)
+	targets, _ := all["targets"].([]any)
+	if limit < 1 || len(targets) <= limit {
+		return 0
+	}
+	all["targets"] = targets[:limit]
+	return len(targets) - limit
 }
 
 // fillTargets puts `defaults:` and the built-in defaults under every target, and a seed where there is none: random tells by index

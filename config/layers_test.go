@@ -233,7 +233,7 @@ targets:
 		Seed        uint64
 		Enabled     bool
 	}
-	var got []view
+	got := make([]view, 0, len(config.Targets))
 	for _, x := range config.Targets {
 		got = append(got, view{x.Model, string(x.Endpoint.Type), x.Endpoint.IgnoreEOS, x.Labels, x.SLO, x.Seed, x.Enabled})
 	}

@@ -16,7 +16,7 @@ import (
 // Load reads all layers and gives the effective configuration. An error that is about the configuration is an *Errors with everything
 // that is wrong. Nothing is opened but the files themselves and, with StrictSecrets, the files that they name.
 func Load(opts Options) (*Config, error) {
-	l := &loader{options: opts, environment: newEnvironment(opts.Env)}
+	l := &loader{options: opts, environment: newEnvironment(opts.Env), checker: newChecker()}
 	l.read()
 	if l.broken {
 		return nil, l.errors() // what cannot be parsed cannot be joined with the rest
@@ -45,7 +45,7 @@ func Load(opts Options) (*Config, error) {
 type loader struct {
 	options     Options
 	environment *environment
-	checker     checker
+	checker     *checker
 	roots       []*node // of the layers, in their order
 	findings    []Finding
 	broken      bool // a file could not be read as YAML
@@ -80,8 +80,7 @@ func (l *loader) read() {
 
 // withoutPath strips the name of the file that the finding already begins with.
 func withoutPath(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}
 	return err
@@ -92,7 +91,7 @@ func (l *loader) check() []map[string]any {
 	layers := make([]map[string]any, 0, len(l.roots))
 	for _, root := range l.roots {
 		if out, ok := l.checker.value(root, reflect.TypeFor[frame](), nil, ""); ok {
-			layers = append(layers, out.(map[string]any)) //nolint:forcetypeassert // a struct comes out as a map
+			layers = append(layers, out.(map[string]any)) // a struct comes out as a map
 		}
 	}
 	l.findings = append(l.findings, l.checker.findings...)
@@ -117,8 +116,8 @@ func (l *loader) locateAll(problems []error) {
 
 // locate finds where the key of a problem was written.
 func (l *loader) locate(problem error) Finding {
-	var key *invalid.Error
-	if !errors.As(problem, &key) {
+	key, ok := errors.AsType[*invalid.Error](problem)
+	if !ok {
 		return l.at("", problem.Error())
 	}
 	// A key that a target has from `defaults:` is reported once, where it stands.

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files anew") //nolint:gochecknoglobals // a flag
 
 // testEnv is the environment in which all files of testdata are loaded.
 var testEnv = []string{
@@ -71,8 +71,8 @@ func TestBadFilesGiveTheirGoldenErrors(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			_, err := loadFiles(file)
-			var errs *Errors
-			if !errors.As(err, &errs) {
+			errs, ok := errors.AsType[*Errors](err)
+			if !ok {
 				t.Fatalf("got %v, want an *Errors", err)
 			}
 			if strings.Contains(err.Error(), planted) {

@@ -116,15 +116,15 @@ func formatNumber(v any) string {
 // whatever earlier files say there.
 func (n *node) find(path string) (found *node, throughList bool) {
 	for path != "" {
-		switch {
-		case n.kind == list:
+		switch n.kind {
+		case list:
 			throughList = true
 			index, rest, ok := cutIndex(path)
 			if !ok || index >= len(n.items) {
 				return nil, throughList
 			}
 			n, path = n.items[index], rest
-		case n.kind == mapping:
+		case mapping:
 			key := n.longestKey(strings.TrimPrefix(path, "."))
 			if key == "" {
 				return nil, throughList

@@ -99,8 +99,9 @@ func toYAML(v reflect.Value) (*yaml.Node, error) {
 			n.Style = yaml.FlowStyle
 		}
 		return n, nil
+	default:
+		return encode(v.Interface())
 	}
-	return encode(v.Interface())
 }
 
 func mapToYAML(v reflect.Value) (*yaml.Node, error) {
@@ -166,7 +167,7 @@ func encode(v any) (*yaml.Node, error) {
 
 // clientToYAML writes our keys and those of Prometheus, whose own types hide passwords but neither users in URLs nor headers.
 func clientToYAML(v reflect.Value) (*yaml.Node, error) {
-	client := v.Interface().(HTTPClient) //nolint:forcetypeassert // the caller has looked
+	client := v.Interface().(HTTPClient) // the caller has looked
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for i := range v.NumField() {
 		if name := v.Type().Field(i).Tag.Get("koanf"); !strings.ContainsAny(name, ",-") {

@@ -33,7 +33,7 @@ func TestTheEffectiveConfigurationLoadsAsItself(t *testing.T) {
 			dir := t.TempDir()
 			text := strings.ReplaceAll(string(printed), "testdata/good/", "")
 			copied := filepath.Join(dir, "copy.yml")
-			if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
+			if err = os.WriteFile(copied, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			second, err := Load(Options{Files: []string{copied}})
@@ -94,7 +94,7 @@ func TestHashChangesWithTheConfigurationAndWithNothingElse(t *testing.T) {
 func TestHashDoesNotDependOnSecrets(t *testing.T) {
 	t.Parallel()
 	text := "secrets: {s: {value: \"${KEY}\"}}\n" + fiveLines + "    client: c\nhttp_clients: {c: {basic_auth: {username: joe, password: \"${KEY}\"}}}\n"
-	var hashes []string
+	hashes := make([]string, 0, 2)
 	for _, env := range []string{"KEY=one-secret-1", "KEY=other-secret"} {
 		config, problems := loadTexts(t, []string{env}, text)
 		if problems != "" {
@@ -114,7 +114,12 @@ func TestSizes(t *testing.T) {
 		want Size
 		out  string
 	}{
-		{"0B", 0, "0B"}, {"1B", 1, "1B"}, {"1024B", 1024, "1KiB"}, {"1536KiB", 1536 << 10, "1536KiB"}, {"16MiB", 16 << 20, "16MiB"}, {"2048MiB", 2 << 30, "2GiB"},
+		{"0B", 0, "0B"},
+		{"1B", 1, "1B"},
+		{"1024B", 1024, "1KiB"},
+		{"1536KiB", 1536 << 10, "1536KiB"},
+		{"16MiB", 16 << 20, "16MiB"},
+		{"2048MiB", 2 << 30, "2GiB"},
 		{"8589934591GiB", 8589934591 << 30, "8589934591GiB"},
 	}
 	for _, tt := range tests {

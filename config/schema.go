@@ -41,8 +41,7 @@ func (k *keys) names() []string {
 // keysOf reads the keys of a struct from its koanf tags, and from the yaml tags of the types of other projects, which only have those.
 func keysOf(t reflect.Type) *keys {
 	out := &keys{}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		koanf, ours := f.Tag.Lookup("koanf")
 		yaml := f.Tag.Get("yaml")
 		switch {

@@ -36,8 +36,11 @@ func TestPlantedSecretsAppearNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var logged bytes.Buffer
-	slog.New(slog.NewTextHandler(&logged, nil)).Info("m", "config", config, "value", *config, "client", config.HTTPClients["mtls"], "target", config.Targets[2])
-	slog.New(slog.NewJSONHandler(&logged, nil)).Info("m", "config", config, "value", *config, "client", config.HTTPClients["mtls"], "target", config.Targets[2])
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&logged, nil), slog.NewJSONHandler(&logged, nil)} {
+		logger := slog.New(handler)
+		logger.Info("m", slog.Any("config", config), slog.Any("value", *config),
+			slog.Any("client", config.HTTPClients["mtls"]), slog.Any("target", config.Targets[2]))
+	}
 	outputs := map[string]string{
 		"YAML":     string(effective),
 		"JSON":     string(asJSON),

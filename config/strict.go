@@ -23,9 +23,13 @@ type checker struct {
 	warnings []Finding
 	secrets  []string // literal values that must not be shown
 	doubtful []string // keys that are missing because they were misspelled
+
+	unavailable map[string]string // reason by pattern
 }
 
-func (c *checker) wrong(n *node, at *place, format string, args ...any) {
+func newChecker() *checker { return &checker{unavailable: unavailable()} }
+
+func (c *checker) wrongf(n *node, at *place, format string, args ...any) {
 	if len(c.findings) < maxCollected {
 		c.findings = append(c.findings, n.finding(at.String(), fmt.Sprintf(format, args...)))
 	}
@@ -43,23 +47,20 @@ func (c *checker) value(n *node, t reflect.Type, at *place, pattern string) (out
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t.Kind() == reflect.Interface {
+	switch isScalar := n.kind == scalar; {
+	case t.Kind() == reflect.Interface:
 		return plain(n), true
-	}
-	if n.kind == scalar && n.value == nil {
+	case isScalar && n.value == nil:
 		return nil, false
-	}
-	switch {
-	case t == reflect.TypeFor[Names]() && n.kind == scalar:
+	case isScalar && t == reflect.TypeFor[Names]():
 		n = &node{source: n.source, line: n.line, column: n.column, kind: list, items: []*node{n}}
-	case t == reflect.TypeFor[workload.Length]() && n.kind == scalar:
+	case isScalar && t == reflect.TypeFor[workload.Length]():
 		return c.length(n, at)
+	case t.Kind() != reflect.String && isOpaque(t):
+		return c.opaque(n, t, at)
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		if isOpaque(t) {
-			return c.opaque(n, t, at)
-		}
 		return c.structure(n, t, at, pattern)
 	case reflect.Map:
 		return c.mapping(n, t, at, pattern)
@@ -67,16 +68,19 @@ func (c *checker) value(n *node, t reflect.Type, at *place, pattern string) (out
 		return c.list(n, t, at, pattern)
 	case reflect.String:
 		return c.text(n, t, at, pattern)
+	default:
+		return c.number(n, t, at, pattern)
 	}
-	if isOpaque(t) {
-		return c.opaque(n, t, at)
-	}
+}
+
+// number checks a scalar that is not meant for a string.
+func (c *checker) number(n *node, t reflect.Type, at *place, pattern string) (any, bool) {
 	out, problem := convert(n, t)
 	if problem == "" && mustBePositive[pattern] && reflect.ValueOf(out).IsZero() {
 		problem = "must be > 0, leave the key out if it is not wanted"
 	}
 	if problem != "" {
-		c.wrong(n, at, "%s", problem)
+		c.wrongf(n, at, "%s", problem)
 		return nil, false
 	}
 	return out, true
@@ -92,15 +96,15 @@ func (c *checker) structure(n *node, t reflect.Type, at *place, pattern string) 
 	for _, key := range n.keys {
 		child, here := n.fields[key], at.key(key)
 		fieldType, step := known.lookup(key)
-		pattern := strings.TrimPrefix(pattern+"."+step, ".")
-		switch reason, planned := unavailable[pattern]; {
+		below := strings.TrimPrefix(pattern+"."+step, ".")
+		switch reason, refused := c.unavailable[below]; {
 		case at == nil && strings.HasPrefix(key, "x-"): // a home for anchors
-		case planned:
-			c.wrong(child, here, "%s", reason)
+		case refused:
+			c.wrongf(child, here, "%s", reason)
 		case fieldType == nil:
 			c.unknown(child, here, key, known.names())
 		default:
-			if v, ok := c.value(child, fieldType, here, pattern); ok {
+			if v, ok := c.value(child, fieldType, here, below); ok {
 				out[key] = v
 			}
 		}
@@ -109,7 +113,7 @@ func (c *checker) structure(n *node, t reflect.Type, at *place, pattern string) 
 }
 
 func (c *checker) unknown(n *node, at *place, key string, known []string) {
-	c.wrong(n, at, "unknown key%s", didYouMean(key, known))
+	c.wrongf(n, at, "unknown key%s", didYouMean(key, known))
 	if meant := closest(key, known); meant != "" {
 		c.doubtful = append(c.doubtful, at.parent.key(meant).String())
 	}
@@ -136,9 +140,9 @@ func (c *checker) isMap(n *node, at *place) bool {
 	case n.kind == mapping:
 		return true
 	case n.source.env:
-		c.wrong(n, at, "is a map: name one of its keys")
+		c.wrongf(n, at, "is a map: name one of its keys")
 	default:
-		c.wrong(n, at, "must be a map, got %s", n.describe())
+		c.wrongf(n, at, "must be a map, got %s", n.describe())
 	}
 	return false
 }
@@ -148,17 +152,17 @@ func (c *checker) list(n *node, t reflect.Type, at *place, pattern string) (any,
 	switch {
 	case n.kind == list:
 	case n.source.env:
-		c.wrong(n, at, "is a list, which cannot be set by an environment variable")
+		c.wrongf(n, at, "is a list, which cannot be set by an environment variable")
 		return nil, false
 	default:
-		c.wrong(n, at, "must be a list, got %s", n.describe())
+		c.wrongf(n, at, "must be a list, got %s", n.describe())
 		return nil, false
 	}
 	out := make([]any, len(n.items))
 	for i, item := range n.items {
 		here := at.item(i)
 		if item.kind == scalar && item.value == nil {
-			c.wrong(item, here, "must not be empty")
+			c.wrongf(item, here, "must not be empty")
 		}
 		v, ok := c.value(item, t.Elem(), here, pattern+"[]")
 		switch {
@@ -181,10 +185,10 @@ func (c *checker) text(n *node, t reflect.Type, at *place, pattern string) (any,
 		problem = fmt.Sprintf("must be the name of an entry under %s, got a map: write it there and name it here", section)
 	}
 	if problem != "" {
-		c.wrong(n, at, "%s", problem)
+		c.wrongf(n, at, "%s", problem)
 		return nil, false
 	}
-	s := out.(string) //nolint:forcetypeassert // convert gives a string for every string type
+	s := out.(string) // convert gives a string for every string type
 	switch {
 	case t == reflect.TypeFor[secret.URL]() || strings.HasSuffix(pattern, "_url"):
 		c.secrets = append(c.secrets, secretsInURL(s)...)
@@ -203,7 +207,7 @@ func (c *checker) text(n *node, t reflect.Type, at *place, pattern string) (any,
 func (c *checker) length(n *node, at *place) (any, bool) {
 	mean, problem := convert(n, reflect.TypeFor[float64]())
 	if problem != "" {
-		c.wrong(n, at, "must be a number of tokens or a map with mean, stddev, min and max, got %s", n.describe())
+		c.wrongf(n, at, "must be a number of tokens or a map with mean, stddev, min and max, got %s", n.describe())
 		return nil, false
 	}
 	return map[string]any{"mean": mean, "stddev": 0.0, "min": 0, "max": 0}, true
@@ -219,10 +223,10 @@ func isOpaque(t reflect.Type) bool {
 func (c *checker) opaque(n *node, t reflect.Type, at *place) (any, bool) {
 	out, problem := convert(n, reflect.TypeFor[string]())
 	if problem != "" {
-		c.wrong(n, at, "%s", problem)
+		c.wrongf(n, at, "%s", problem)
 		return nil, false
 	}
-	s := out.(string) //nolint:forcetypeassert // convert gives a string for the type string
+	s := out.(string) // convert gives a string for the type string
 	isURL := t == reflect.TypeFor[promconfig.URL]()
 	if isURL {
 		c.secrets = append(c.secrets, secretsInURL(s)...)
@@ -231,10 +235,10 @@ func (c *checker) opaque(n *node, t reflect.Type, at *place) (any, bool) {
 	err := scalarNode.Decode(reflect.New(t).Interface())
 	switch {
 	case err != nil && isURL:
-		c.wrong(n, at, "is not a URL") // the error would quote it, with any password
+		c.wrongf(n, at, "is not a URL") // the error would quote it, with any password
 		return nil, false
 	case err != nil:
-		c.wrong(n, at, "%v", err)
+		c.wrongf(n, at, "%v", err)
 		return nil, false
 	}
 	return s, true

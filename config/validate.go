@@ -76,10 +76,10 @@ func (s *Secret) validate(path string) []error {
 
 func (c *Config) validateTargets() []error {
 	var errs []error
-	if n, limit := len(c.Targets), c.Global.MaxTargets; n > limit && limit > 0 {
-		errs = append(errs, invalid.Key(fmt.Sprintf("targets[%d]", limit), "is one of %d targets, global.max_targets allows %d", n, limit))
+	if n := len(c.Targets); c.excessTargets > 0 {
+		errs = append(errs, invalid.Key(fmt.Sprintf("targets[%d]", n), "is one of %d targets, global.max_targets allows %d", n+c.excessTargets, n))
 	}
-	first := map[string]int{}
+	first, all := map[string]int{}, c.AllSLOs()
 	for i := range c.Targets {
 		t, path := &c.Targets[i], fmt.Sprintf("targets[%d]", i)
 		if j, ok := first[t.Name]; ok && t.Name != "" {
@@ -89,6 +89,9 @@ func (c *Config) validateTargets() []error {
 		}
 		errs = append(errs, t.validate(path)...)
 		errs = append(errs, c.validateReferences(t, path)...)
+		if n, limit := metrics.ClassicSeries(c.slosOf(t), all), c.Metrics.MaxSeriesPerTarget; t.Enabled && n > limit && limit > 0 {
+			errs = append(errs, invalid.Key(path, "has an estimated %d series, metrics.max_series_per_target allows %d", n, limit))
+		}
 	}
 	return errs
 }

@@ -79,11 +79,11 @@ func DefaultProfiles() []Profile {
 	thinker.Engine.StepTime = 13 * time.Millisecond
 	thinker.Engine.DecodeTime = 450 * time.Microsecond
 	thinker.Engine.PrefillTime = 400 * time.Microsecond
-	thinker.Engine.Background = engine.Background{Trough: 4, Peak: 29, Period: 10 * time.Minute}
+	thinker.Engine.Background = engine.Background{Trough: 4, Peak: 26, Period: 10 * time.Minute}
 
 	flaky := DefaultProfile(FlakyModel)
 	flaky.Faults = []Fault{
-		{Kind: Slow, Factor: 4, Episode: Episode{Every: 2 * time.Minute, Lasts: 30 * time.Second, Offset: 30 * time.Second}},
+		{Kind: Slow, Factor: 3, Episode: Episode{Every: 2 * time.Minute, Lasts: 30 * time.Second, Offset: 30 * time.Second}},
 		{
 			Kind: RateLimit, Probability: 0.5, RetryAfter: 2 * time.Second,
 			Episode: Episode{Every: 3 * time.Minute, Lasts: 20 * time.Second, Offset: 90 * time.Second},

@@ -28,7 +28,7 @@ func exposition(tb testing.TB, s *Server) string {
 	return w.Body.String()
 }
 
-// scrape gives the values of a server with one model, by name, with the finished reason where there is one; for histograms the
+// scrape gives the values of a server's first model, by name, with the finished reason where there is one; for histograms the
 // observations under name_count and their sum under name_sum.
 func scrape(tb testing.TB, s *Server) map[string]float64 {
 	tb.Helper()
@@ -40,11 +40,16 @@ func scrape(tb testing.TB, s *Server) map[string]float64 {
 	values := make(map[string]float64)
 	for name, family := range families {
 		for _, m := range family.GetMetric() {
-			series := name
+			labels := make(map[string]string)
 			for _, label := range m.GetLabel() {
-				if label.GetName() == "finished_reason" {
-					series = fmt.Sprintf("%s{finished_reason=%q}", name, label.GetValue())
-				}
+				labels[label.GetName()] = label.GetValue()
+			}
+			if labels["model_name"] != s.models[0].profile.Name {
+				continue
+			}
+			series := name
+			if reason := labels["finished_reason"]; reason != "" {
+				series = fmt.Sprintf("%s{finished_reason=%q}", name, reason)
 			}
 			if h := m.GetHistogram(); h != nil {
 				values[name+"_count"], values[name+"_sum"] = float64(h.GetSampleCount()), h.GetSampleSum()

@@ -56,7 +56,7 @@ type playback struct {
 
 func newPlayback(t *testing.T, tc *openCase) *playback {
 	t.Helper()
-	config := newRig(t, "http://unused").config
+	config := newRig(t, &scriptServer{url: "http://unused"}).config
 	if tc.configure != nil {
 		tc.configure(&config)
 	}

@@ -29,7 +29,6 @@ type observed struct {
 // rig is one target with everything that the process gives it, and what it measured.
 type rig struct {
 	config   generator.TargetConfig
-	clock    *metrics.SystemClock
 	registry *prometheus.Registry
 	deps     generator.Deps
 
@@ -37,12 +36,12 @@ type rig struct {
 	seen []observed
 }
 
-// newRig prepares a chat target; each configure may change it.
-func newRig(tb testing.TB, url string, configure ...func(*generator.TargetConfig)) *rig {
+// newRig prepares a chat target on the server; each configure may change it.
+func newRig(tb testing.TB, server *scriptServer, configure ...func(*generator.TargetConfig)) *rig {
 	tb.Helper()
 	r := &rig{
 		config: generator.TargetConfig{
-			Name: "open", URL: url, Model: "m", WorkloadName: "short", LoadName: "default",
+			Name: "open", URL: server.url, Model: "m", WorkloadName: "short", LoadName: "default",
 			Endpoint: endpoint.Config{Type: endpoint.Chat, MaxTokensField: endpoint.FieldAuto},
 			Workload: workload.DefaultConfig(),
 			Load:     load.DefaultConfig(),
@@ -53,16 +52,15 @@ func newRig(tb testing.TB, url string, configure ...func(*generator.TargetConfig
 				Thresholds: []metrics.Threshold{{Metric: metrics.SLOTimeToFirstToken, Limit: float64(time.Minute)}},
 			}},
 		},
-		clock:    metrics.NewSystemClock(),
 		registry: prometheus.NewPedanticRegistry(),
 	}
 	for _, change := range configure {
 		change(&r.config)
 	}
-	store := metrics.NewStore(metrics.Options{Config: metrics.DefaultConfig(), Clock: r.clock, SLOs: r.config.SLOs})
+	store := metrics.NewStore(metrics.Options{Config: metrics.DefaultConfig(), Clock: server.clock, SLOs: r.config.SLOs})
 	r.registry.MustRegister(store)
 	r.deps = generator.Deps{
-		Clock: r.clock, Store: store, Limiter: load.NewLimiter(0, 0), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Clock: server.clock, Store: store, Limiter: load.NewLimiter(0, 0), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		UserAgent: "test", Observer: r,
 	}
 	return r

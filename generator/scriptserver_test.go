@@ -10,12 +10,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
 // scriptServer is an HTTP/1.1 server on a raw listener. It reads a request to its last byte, and then writes the exact bytes of an answer,
 // each step of its script in one write at its instant. It keeps what it saw and when it wrote: the truth that records are compared with.
 type scriptServer struct {
 	url      string
+	clock    *metrics.SystemClock
 	listener net.Listener
 	answer   func(request *scriptRequest) script
 	stopped  chan struct{}
@@ -39,12 +42,12 @@ type scriptRequest struct {
 
 	ended chan struct{} // closed once the script has been played or the client has gone
 	// Guarded by the server's mutex.
-	writes []written
+	writes []writtenAt
 	gone   time.Time // silent only: when the client closed the connection
 }
 
-// written tells between which instants the bytes of a step were handed to the kernel.
-type written struct{ before, after time.Time }
+// writtenAt tells between which instants the bytes of a step were handed to the kernel, in nanoseconds of the clock that the records use.
+type writtenAt struct{ before, after int64 }
 
 // startScriptServer serves until the test ends. The answer to a request is asked for on the goroutine of its connection.
 func startScriptServer(tb testing.TB, answer func(*scriptRequest) script) *scriptServer {
@@ -56,6 +59,7 @@ func startScriptServer(tb testing.TB, answer func(*scriptRequest) script) *scrip
 	}
 	s := &scriptServer{
 		url:      "http://" + listener.Addr().String(),
+		clock:    metrics.NewSystemClock(),
 		listener: listener,
 		answer:   answer,
 		stopped:  make(chan struct{}),
@@ -155,12 +159,12 @@ func (s *scriptServer) play(conn net.Conn, reader *bufio.Reader, request *script
 		if i == 0 {
 			bytes = script.head + bytes
 		}
-		before := time.Now()
+		before := s.clock.Now()
 		if _, err := io.WriteString(conn, bytes); err != nil {
 			return false
 		}
 		s.mu.Lock()
-		request.writes = append(request.writes, written{before, time.Now()})
+		request.writes = append(request.writes, writtenAt{before, s.clock.Now()})
 		s.mu.Unlock()
 	}
 	if script.silent {
@@ -181,7 +185,7 @@ func (s *scriptServer) seen() []*scriptRequest {
 }
 
 // wait returns the request of that number once its answer is over, with the instants of its writes.
-func (s *scriptServer) wait(tb testing.TB, number int) (*scriptRequest, []written) {
+func (s *scriptServer) wait(tb testing.TB, number int) (*scriptRequest, []writtenAt) {
 	tb.Helper()
 	all := s.seen()
 	if number >= len(all) {

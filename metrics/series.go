@@ -1,5 +1,7 @@
 package metrics
 
+//go:generate go run ../docs/generate ../docs/metrics.md
+
 import "slices"
 
 // Kind is the type of a series.

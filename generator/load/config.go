@@ -101,25 +101,9 @@ func (c *Config) Hz() float64 {
 
 // Validate finds what is wrong, by key below path.
 func (c *Config) Validate(path string) []error {
-	var errs []error
+	errs := c.validatePace(path)
 	wrong := func(key, format string, args ...any) {
 		errs = append(errs, invalid.Key(path+"."+key, format, args...))
-	}
-	modes := modeList()
-	switch {
-	case c.Mode.Valid():
-	case slices.Contains(plannedModes, c.Mode):
-		wrong("mode", "mode %q is not available in this version, use one of %s", c.Mode, modes)
-	default:
-		wrong("mode", "unknown mode %q, must be one of %s", c.Mode, modes)
-	}
-	switch {
-	case c.Rate != 0 && c.Interval != 0:
-		wrong("interval", "excludes rate, set exactly one of the two")
-	case c.Rate != 0 && !(c.Rate <= maxRateHz && c.Rate*maxInterval.Seconds() >= 1): // so written, NaN is wrong too
-		wrong("rate", "must be > 0, at most %d requests per second and at least one in %v, got %v", maxRateHz, maxInterval, c.Rate)
-	case c.Interval != 0 && (c.Interval < minInterval || c.Interval > maxInterval):
-		wrong("interval", "must be between %v and %v, got %v", minInterval, maxInterval, c.Interval)
 	}
 	if c.MaxInFlight < 1 {
 		wrong("max_in_flight", "must be >= 1, got %d", c.MaxInFlight)
@@ -138,6 +122,30 @@ func (c *Config) Validate(path string) []error {
 	}
 	if c.WarmupRequests < 0 {
 		wrong("warmup_requests", "must be >= 0, got %d", c.WarmupRequests)
+	}
+	return errs
+}
+
+// validatePace checks what the arrival process is made from.
+func (c *Config) validatePace(path string) []error {
+	var errs []error
+	wrong := func(key, format string, args ...any) {
+		errs = append(errs, invalid.Key(path+"."+key, format, args...))
+	}
+	switch {
+	case c.Mode.Valid():
+	case slices.Contains(plannedModes, c.Mode):
+		wrong("mode", "mode %q is not available in this version, use one of %s", c.Mode, modeList())
+	default:
+		wrong("mode", "unknown mode %q, must be one of %s", c.Mode, modeList())
+	}
+	switch {
+	case c.Rate != 0 && c.Interval != 0:
+		wrong("interval", "excludes rate, set exactly one of the two")
+	case c.Rate != 0 && !(c.Rate <= maxRateHz && c.Rate*maxInterval.Seconds() >= 1): // so written, NaN is wrong too
+		wrong("rate", "must be > 0, at most %d requests per second and at least one in %v, got %v", maxRateHz, maxInterval, c.Rate)
+	case c.Interval != 0 && (c.Interval < minInterval || c.Interval > maxInterval):
+		wrong("interval", "must be between %v and %v, got %v", minInterval, maxInterval, c.Interval)
 	}
 	return errs
 }

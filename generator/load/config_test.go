@@ -1,6 +1,7 @@
 package load_test
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ func TestConfigValidate(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		change func(*load.Config)
-		want   []string // "" = valid
+		want   []string // nil = valid
 	}{
 		"the default is valid":                      {func(*load.Config) {}, nil},
 		"a rate alone is valid":                     {func(c *load.Config) { c.Rate = 0.2 }, nil},
@@ -57,11 +58,11 @@ func TestConfigValidate(t *testing.T) {
 			t.Parallel()
 			c := load.DefaultConfig()
 			test.change(&c)
-			var got []string
-			for _, err := range c.Validate("l") {
-				got = append(got, err.Error())
+			got := ""
+			if err := errors.Join(c.Validate("l")...); err != nil {
+				got = err.Error()
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
+			if diff := cmp.Diff(strings.Join(test.want, "\n"), got); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}
 		})

@@ -10,13 +10,19 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-var (
-	send         = load.Decision{Verdict: load.Send}
-	queued       = load.Decision{Verdict: load.Queued}
-	inFlight     = load.Decision{Verdict: load.Dropped, Reason: metrics.DropInFlight}
-	queueFull    = load.Decision{Verdict: load.Dropped, Reason: metrics.DropQueueFull}
-	queueTimeout = load.Decision{Verdict: load.Dropped, Reason: metrics.DropQueueTimeout}
-)
+func send() load.Decision   { return load.Decision{Verdict: load.Send} }
+func queued() load.Decision { return load.Decision{Verdict: load.Queued} }
+func inFlight() load.Decision {
+	return load.Decision{Verdict: load.Dropped, Reason: metrics.DropInFlight}
+}
+
+func queueFull() load.Decision {
+	return load.Decision{Verdict: load.Dropped, Reason: metrics.DropQueueFull}
+}
+
+func queueTimeout() load.Decision {
+	return load.Decision{Verdict: load.Dropped, Reason: metrics.DropQueueTimeout}
+}
 
 func gateConfig(maxInFlight int, policy load.OnFull, size int, maxWait time.Duration) *load.Config {
 	c := load.DefaultConfig()
@@ -66,72 +72,72 @@ func TestGate(t *testing.T) {
 		run    func(s steps)
 	}{
 		"drop refuses when full and admits again after a release": {gateConfig(2, load.Drop, 1, 10), func(s steps) {
-			s.offer(1, 1, send)
-			s.offer(2, 2, send)
-			s.offer(3, 3, inFlight)
+			s.offer(1, 1, send())
+			s.offer(2, 2, send())
+			s.offer(3, 3, inFlight())
 			s.Release(4)
 			s.nothing(4)
-			s.offer(5, 5, send)
+			s.offer(5, 5, send())
 		}},
 		"queue hands out in order when slots come free": {gateConfig(1, load.Queue, 2, 10), func(s steps) {
-			s.offer(1, 1, send)
-			s.offer(2, 2, queued)
-			s.offer(3, 3, queued)
-			s.offer(4, 4, queueFull)
+			s.offer(1, 1, send())
+			s.offer(2, 2, queued())
+			s.offer(3, 3, queued())
+			s.offer(4, 4, queueFull())
 			s.nothing(4)
 			s.Release(5)
-			s.next(5, 2, send)
+			s.next(5, 2, send())
 			s.nothing(5)
 			s.Release(6)
-			s.next(6, 3, send)
+			s.next(6, 3, send())
 		}},
 		"an arrival does not overtake one that waits": {gateConfig(1, load.Queue, 2, 10), func(s steps) {
-			s.offer(1, 1, send)
-			s.offer(2, 2, queued)
+			s.offer(1, 1, send())
+			s.offer(2, 2, queued())
 			s.Release(3)
-			s.offer(3, 3, queued)
-			s.next(3, 2, send)
+			s.offer(3, 3, queued())
+			s.next(3, 2, send())
 			s.nothing(3)
 		}},
 		"at the last instant of max_wait it is still sent": {gateConfig(1, load.Queue, 2, 10), func(s steps) {
-			s.offer(1, 1, send)
-			s.offer(2, 2, queued)
+			s.offer(1, 1, send())
+			s.offer(2, 2, queued())
 			s.deadline(13)
 			s.nothing(12)
 			s.Release(12)
-			s.next(12, 2, send)
+			s.next(12, 2, send())
 		}},
 		"after max_wait it is dropped, and only it": {gateConfig(1, load.Queue, 2, 10), func(s steps) {
-			s.offer(1, 1, send)
-			s.offer(2, 2, queued)
-			s.offer(5, 5, queued)
-			s.next(13, 2, queueTimeout)
+			s.offer(1, 1, send())
+			s.offer(2, 2, queued())
+			s.offer(5, 5, queued())
+			s.next(13, 2, queueTimeout())
 			s.nothing(13)
 			s.deadline(16)
 		}},
 		"the wait counts from the offer, not from the schedule": {gateConfig(1, load.Queue, 2, 10), func(s steps) {
-			s.offer(1, 1, send)
-			s.offer(2, 100, queued)
+			s.offer(1, 1, send())
+			s.offer(2, 100, queued())
 			s.deadline(111)
 			s.nothing(110)
-			s.next(111, 2, queueTimeout)
+			s.next(111, 2, queueTimeout())
 		}},
 		"a slot that came free in time is used, however late Next is called": {gateConfig(1, load.Queue, 2, 10), func(s steps) {
-			s.offer(1, 1, send)
-			s.offer(2, 2, queued)
-			s.offer(3, 3, queued)
+			s.offer(1, 1, send())
+			s.offer(2, 2, queued())
+			s.offer(3, 3, queued())
 			s.Release(12)
-			s.next(1000, 2, send)
-			s.next(1000, 3, queueTimeout)
+			s.next(1000, 2, send())
+			s.next(1000, 3, queueTimeout())
 			s.nothing(1000)
 		}},
 		"a slot that came free too late goes to the next one": {gateConfig(1, load.Queue, 3, 10), func(s steps) {
-			s.offer(1, 1, send)
-			s.offer(2, 2, queued)
-			s.offer(9, 9, queued)
+			s.offer(1, 1, send())
+			s.offer(2, 2, queued())
+			s.offer(9, 9, queued())
 			s.Release(15)
-			s.next(15, 2, queueTimeout)
-			s.next(15, 9, send)
+			s.next(15, 2, queueTimeout())
+			s.next(15, 9, send())
 			s.nothing(15)
 		}},
 	} {
@@ -145,11 +151,11 @@ func TestGate(t *testing.T) {
 func TestAnEmptyQueueHasNoDeadline(t *testing.T) {
 	t.Parallel()
 	s := steps{t, load.NewGate(gateConfig(1, load.Queue, 2, 10))}
-	s.offer(1, 1, send)
+	s.offer(1, 1, send())
 	if at, ok := s.Deadline(); ok {
 		t.Errorf("Deadline = %d", at)
 	}
-	s.offer(2, 2, queued)
+	s.offer(2, 2, queued())
 	s.Release(3)
 	if at, ok := s.Deadline(); ok {
 		t.Errorf("Deadline of an arrival that has a slot = %d", at)
@@ -175,23 +181,24 @@ type reference struct {
 
 type waiting struct {
 	sched, since int64
-	decision     *load.Decision
+	decided      bool
+	decision     load.Decision
 }
 
 func (r *reference) decide(now int64) {
 	for _, w := range r.queue {
 		taken := r.running
 		for _, other := range r.queue {
-			if other.decision != nil && *other.decision == send {
+			if other.decided && other.decision == send() {
 				taken++
 			}
 		}
 		switch {
-		case w.decision != nil:
+		case w.decided:
 		case now-w.since > int64(r.config.Queue.MaxWait):
-			w.decision = &queueTimeout
+			w.decided, w.decision = true, queueTimeout()
 		case taken < r.config.MaxInFlight:
-			w.decision = &send
+			w.decided, w.decision = true, send()
 		default:
 			return
 		}
@@ -202,28 +209,28 @@ func (r *reference) offer(sched, now int64) load.Decision {
 	switch {
 	case len(r.queue) == 0 && r.running < r.config.MaxInFlight:
 		r.running++
-		return send
+		return send()
 	case r.config.OnFull == load.Drop:
-		return inFlight
+		return inFlight()
 	case len(r.queue) == r.config.Queue.Size:
-		return queueFull
+		return queueFull()
 	}
 	r.queue = append(r.queue, &waiting{sched: sched, since: now})
 	r.decide(now)
-	return queued
+	return queued()
 }
 
 func (r *reference) next(now int64) (int64, load.Decision, bool) {
 	r.decide(now)
-	if len(r.queue) == 0 || r.queue[0].decision == nil {
+	if len(r.queue) == 0 || !r.queue[0].decided {
 		return 0, load.Decision{}, false
 	}
 	w := r.queue[0]
 	r.queue = r.queue[1:]
-	if *w.decision == send {
+	if w.decision == send() {
 		r.running++
 	}
-	return w.sched, *w.decision, true
+	return w.sched, w.decision, true
 }
 
 // FuzzGate drives gate and reference with the same calls; the bytes say which, and how much time passes.

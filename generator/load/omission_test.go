@@ -143,9 +143,9 @@ func TestNoArrivalIsOmitted(t *testing.T) {
 	t.Run("on_full queue delays and shows it", func(t *testing.T) {
 		t.Parallel()
 		fates := simulate(oneSlot(4, load.Queue), 8, takes(515*time.Millisecond))
-		var want []float64
-		for i := range 8 {
-			want = append(want, float64(515*(i+1)-250*i))
+		want := make([]float64, 8)
+		for i := range want {
+			want[i] = float64(515*(i+1) - 250*i)
 		}
 		got := each(fates, effective)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -157,9 +157,9 @@ func TestNoArrivalIsOmitted(t *testing.T) {
 	})
 	t.Run("on_full drop counts every skipped slot", func(t *testing.T) {
 		t.Parallel()
-		var got []fate
-		for _, f := range simulate(oneSlot(4, load.Drop), 8, takes(515*time.Millisecond)) {
-			got = append(got, fate{Sched: f.Sched / 1e6, Dropped: f.Dropped})
+		got := simulate(oneSlot(4, load.Drop), 8, takes(515*time.Millisecond))
+		for i, f := range got {
+			got[i] = fate{Sched: f.Sched / 1e6, Dropped: f.Dropped}
 		}
 		want := []fate{
 			{Sched: 0},

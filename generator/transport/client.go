@@ -42,22 +42,8 @@ type buffer struct {
 // New builds the client; files of certificates and credentials that cannot be read are errors.
 func New(config Config, clock *metrics.SystemClock) (*Client, error) {
 	options := []promconfig.HTTPClientOption{promconfig.WithIdleConnTimeout(5 * time.Minute)}
-	dialer := &net.Dialer{}
-	dial := dialer.DialContext
-	if config.Version == HTTP2 {
-		config.HTTP.EnableHTTP2 = true
-	} else {
-		options = append(options, promconfig.WithHTTP2Disabled())
-		// With HTTP/2 one read serves several streams, so only HTTP/1.1 connections are stamped.
-		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err //nolint:wrapcheck // the class is told from the net.OpError itself
-			}
-			return stamped(conn, clock), nil
-		}
-	}
-	options = append(options, promconfig.WithDialContextFunc(dial))
+	config.HTTP.EnableHTTP2 = config.Version == HTTP2
+	options = append(options, promconfig.WithDialContextFunc(dialer(&config, clock)))
 	if config.Reuse != KeepAlive {
 		options = append(options, promconfig.WithKeepAlivesDisabled())
 	}
@@ -70,6 +56,22 @@ func New(config Config, clock *metrics.SystemClock) (*Client, error) {
 		return &buffer{bytes: make([]byte, readBytes), framer: NewFramer(int(config.MaxEventBytes))}
 	}
 	return c, nil
+}
+
+// dialer opens connections, stamped where the configuration asks for it. With HTTP/2 one read serves several streams, so only HTTP/1.1
+// connections are stamped.
+func dialer(config *Config, clock *metrics.SystemClock) promconfig.DialContextFunc {
+	plain := (&net.Dialer{}).DialContext
+	if config.Version == HTTP2 || config.Timestamps != KernelTimestamps {
+		return plain
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := plain(ctx, network, address)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // the class is told from the net.OpError itself
+		}
+		return stamped(conn, clock), nil
+	}
 }
 
 // Close ends the idle connections. Requests in flight are not touched.

@@ -26,12 +26,25 @@ const (
 	KeepAlive Reuse = "keepalive"
 )
 
+// Timestamps selects where the arrival instants of an answer come from.
+type Timestamps string
+
+// The choices of timestamps.
+const (
+	// KernelTimestamps are when bytes reached the socket, whatever this process was doing then. Where there are none (HTTP/2, systems
+	// other than Linux), the return of the read stands in.
+	KernelTimestamps Timestamps = "kernel"
+	// ReadTimestamps are when a read returned: what every other client measures.
+	ReadTimestamps Timestamps = "read"
+)
+
 // Config is one entry under `http_clients:`, with the target's timeouts and credential joined in.
 type Config struct {
 	// HTTP holds TLS, proxy, authorization and header settings, as known from Prometheus.
 	HTTP          promconfig.HTTPClientConfig
 	Version       HTTPVersion
 	Reuse         Reuse
+	Timestamps    Timestamps
 	Timeouts      Timeouts
 	MaxEventBytes int64 // one event of a stream
 	MaxBodyBytes  int64 // a whole answer
@@ -56,6 +69,7 @@ func DefaultConfig() Config {
 		HTTP:          promconfig.DefaultHTTPClientConfig,
 		Version:       HTTP1,
 		Reuse:         Fresh,
+		Timestamps:    KernelTimestamps,
 		Timeouts:      DefaultTimeouts(),
 		MaxEventBytes: 16 << 20,
 		MaxBodyBytes:  32 << 20,

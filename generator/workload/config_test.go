@@ -1,7 +1,9 @@
 package workload_test
 
 import (
+	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,11 +90,11 @@ func TestConfigValidate(t *testing.T) {
 			t.Parallel()
 			c := workload.DefaultConfig()
 			test.change(&c)
-			var got []string
-			for _, err := range c.Validate("w") {
-				got = append(got, err.Error())
+			got := ""
+			if err := errors.Join(c.Validate("w")...); err != nil {
+				got = err.Error()
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
+			if diff := cmp.Diff(strings.Join(test.want, "\n"), got); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}
 		})

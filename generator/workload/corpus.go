@@ -37,6 +37,8 @@ type corpus struct {
 }
 
 // english is the embedded corpus, read once for all targets.
+//
+//nolint:gochecknoglobals // never changes
 var english = sync.OnceValue(func() *corpus { return newCorpus(strings.Fields(wordList)) })
 
 // newCorpus makes a corpus of words of every length from minWord to maxWord.

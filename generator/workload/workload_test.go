@@ -144,7 +144,7 @@ func TestLengthsBecomeRightByTheServersCount(t *testing.T) {
 			c := make128()
 			c.InputTokens = test.length
 			w := workload.New(c, 3, "a")
-			for i := range 200 {
+			for i := range 80 {
 				turn := w.Next()
 				got := test.count(turn.Prompt)
 				if off := math.Abs(got/float64(turn.InputTokens) - 1); i >= 10 && off > test.tolerance {
@@ -259,21 +259,22 @@ func TestAnotherModelBehindTheNameIsLearned(t *testing.T) {
 // TestNonsenseStaysBounded: whatever a server claims, a prompt has at least its nonce and at most 16 bytes for each wished token.
 func TestNonsenseStaysBounded(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(9, 9))
-	for name, claim := range map[string]func(size int64) int64{
-		"always 7":               func(int64) int64 { return 7 },
-		"always 40":              func(int64) int64 { return 40 },
-		"always 1000":            func(int64) int64 { return 1000 },
-		"always the most":        func(int64) int64 { return math.MaxInt64 },
-		"random":                 func(int64) int64 { return random.Int64N(2000) },
-		"a random power of two":  func(int64) int64 { return 1 << random.IntN(63) },
-		"the smallest believed":  func(size int64) int64 { return size/32 + 1 },
-		"more for less":          func(size int64) int64 { return max(1, 1000-size) },
-		"too little for a few":   func(size int64) int64 { return max(1, size-200) },
-		"a hundred times more":   func(size int64) int64 { return 100 * size },
-		"the square of the size": func(size int64) int64 { return size * size },
+	for name, claim := range map[string]func(size int64, random *rand.Rand) int64{
+		"always 7":               func(int64, *rand.Rand) int64 { return 7 },
+		"always 40":              func(int64, *rand.Rand) int64 { return 40 },
+		"always 1000":            func(int64, *rand.Rand) int64 { return 1000 },
+		"always the most":        func(int64, *rand.Rand) int64 { return math.MaxInt64 },
+		"random":                 func(_ int64, random *rand.Rand) int64 { return random.Int64N(2000) },
+		"a random power of two":  func(_ int64, random *rand.Rand) int64 { return 1 << random.IntN(63) },
+		"the smallest believed":  func(size int64, _ *rand.Rand) int64 { return size/32 + 1 },
+		"more for less":          func(size int64, _ *rand.Rand) int64 { return max(1, 1000-size) },
+		"too little for a few":   func(size int64, _ *rand.Rand) int64 { return max(1, size-200) },
+		"a hundred times more":   func(size int64, _ *rand.Rand) int64 { return 100 * size },
+		"the square of the size": func(size int64, _ *rand.Rand) int64 { return size * size },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(9, 9))
 			c := make128()
 			c.InputTokens = workload.Length{Mean: 128, Stddev: 100}
 			w := workload.New(c, 3, "a")
@@ -285,7 +286,7 @@ func TestNonsenseStaysBounded(t *testing.T) {
 				if turn.InputTokens < 1 {
 					t.Fatalf("request %d: a nominal length of %d", i, turn.InputTokens)
 				}
-				w.Learn(turn, claim(int64(len(turn.Prompt))))
+				w.Learn(turn, claim(int64(len(turn.Prompt)), random))
 			}
 		})
 	}

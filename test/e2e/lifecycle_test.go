@@ -169,8 +169,8 @@ targets:
 				places = append(places, m[1])
 			}
 			want := []string{
-				"2:26: workloads.short.output_tokens", "4:34: loads.quick.rate", "8:5: targets[0].modl",
-				"9:22: targets[0].endpoint.type", "10:11: targets[0].load",
+				"2:11: workloads.short.output_tokens", "4:27: loads.quick.rate", "8:5: targets[0].modl",
+				"9:16: targets[0].endpoint.type", "10:5: targets[0].load",
 			}
 			if diff := cmp.Diff(want, places); diff != "" {
 				t.Errorf("places (-want +got):\n%s\nin:\n%s", diff, p.Output())

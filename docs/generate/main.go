@@ -1,0 +1,69 @@
+// Command generate writes the reference of all series, metrics.md, from the table that the exporter itself uses.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+const head = `# Series
+
+Written by ` + "`make gen`" + ` from the table in [metrics/series.go](../metrics/series.go); ` + "`aiperf-exporter series`" + ` prints the same for
+your configuration. Every series exists at zero from the moment its target starts. Times are seconds, sizes bytes, shares 0–1.
+
+The series of a target carry the labels ` + "`target`, `model` and `workload`" + `, then the names in ` + "`metrics.extra_labels`" + `; below are only the
+labels beyond those. ` + "`global.labels`" + ` stand on all series. Histograms are classic and native in one (` + "`metrics.histograms`" + `); native ones need
+` + "`scrape_native_histograms: true`" + ` in Prometheus. The limits of your SLOs are bucket boundaries of the measures that they limit.
+`
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: generate FILE")
+		os.Exit(2)
+	}
+	if err := os.WriteFile(os.Args[1], reference(), 0o644); err != nil { //nolint:gosec // a page for everybody
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// reference is the page.
+func reference() []byte {
+	var out bytes.Buffer
+	out.WriteString(head)
+	for _, part := range []struct {
+		title string
+		scope metrics.Scope
+	}{{"Of each target", metrics.PerTarget}, {"Of the exporter", metrics.PerProcess}} {
+		fmt.Fprintf(&out, "\n## %s\n\n| series | type | labels | meaning |\n|---|---|---|---|\n", part.title)
+		for _, s := range metrics.Table() {
+			if s.Scope == part.scope {
+				fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", s.Name, s.Kind, labels(s.Labels), strings.ReplaceAll(s.Help, "|", `\|`))
+			}
+		}
+	}
+	out.WriteString("\n## Bucket boundaries\n\n| series | classic boundaries |\n|---|---|\n")
+	for _, s := range metrics.Table() {
+		if s.Kind == metrics.Histogram {
+			fmt.Fprintf(&out, "| `%s` | %s |\n", s.Name, strings.Trim(fmt.Sprint(s.Bounds), "[]"))
+		}
+	}
+	return out.Bytes()
+}
+
+// labels lists names, and the values where they are a short closed list.
+func labels(list []metrics.Label) string {
+	var out []string
+	for _, l := range list {
+		text := "`" + l.Name + "`"
+		if len(l.Values) > 0 {
+			text += " (" + strings.Join(l.Values, ", ") + ")"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}
