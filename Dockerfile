@@ -13,7 +13,7 @@ RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w \
       -X github.com/prometheus/common/version.Version=$VERSION \
       -X github.com/prometheus/common/version.Revision=$REVISION \
       -X github.com/prometheus/common/version.BuildDate=$DATE" \
-    -o /out/aiperf-exporter ./cmd/aiperf-exporter
+    -o /out/aiperf-exporter ./cmd/aiperf-exporter && mkdir /out/tmp
 
 FROM scratch
 ARG VERSION=unknown
@@ -30,6 +30,8 @@ LABEL org.opencontainers.image.title="aiperf-exporter" \
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /usr/local/go/lib/time/zoneinfo.zip /usr/share/
 ENV ZONEINFO=/usr/share/zoneinfo.zip
+# `demo` writes its configuration where a user can read it.
+COPY --from=build --chown=65532:65532 /out/tmp /tmp
 COPY --from=build /out/aiperf-exporter /usr/bin/aiperf-exporter
 COPY LICENSE /usr/share/doc/aiperf-exporter/LICENSE
 USER 65532:65532

@@ -17,10 +17,12 @@ import (
 
 // HTTPClient is one entry under `http_clients:`: the settings that Prometheus has for its own clients, beside ours.
 type HTTPClient struct {
-	HTTPVersion     transport.HTTPVersion `koanf:"http_version" yaml:"http_version"`
-	Reuse           transport.Reuse       `koanf:"reuse" yaml:"reuse"`
-	MaxEventSize    Size                  `koanf:"max_event_size" yaml:"max_event_size"`       // one event of a stream
-	MaxResponseSize Size                  `koanf:"max_response_size" yaml:"max_response_size"` // a whole answer
+	HTTPVersion transport.HTTPVersion `koanf:"http_version" yaml:"http_version"`
+	Reuse       transport.Reuse       `koanf:"reuse" yaml:"reuse"`
+	// Timestamps says where the arrival of a chunk is taken: when the kernel received it, or when it was read.
+	Timestamps      transport.Timestamps `koanf:"timestamps" yaml:"timestamps"`
+	MaxEventSize    Size                 `koanf:"max_event_size" yaml:"max_event_size"`       // one event of a stream
+	MaxResponseSize Size                 `koanf:"max_response_size" yaml:"max_response_size"` // a whole answer
 
 	// HTTP is decoded from Rest once all layers are joined: its types only know YAML.
 	HTTP promconfig.HTTPClientConfig `koanf:"-" yaml:",inline" json:"-"`
@@ -33,6 +35,7 @@ func DefaultHTTPClient() HTTPClient {
 	return HTTPClient{
 		HTTPVersion:     d.Version,
 		Reuse:           d.Reuse,
+		Timestamps:      d.Timestamps,
 		MaxEventSize:    Size(d.MaxEventBytes),
 		MaxResponseSize: Size(d.MaxBodyBytes),
 		HTTP:            promconfig.HTTPClientConfig{},
@@ -59,6 +62,11 @@ func (c *HTTPClient) Validate(path string) []error {
 	case transport.Fresh, transport.KeepAlive:
 	default:
 		wrong("reuse", "must be one of %s, %s, got %q", transport.Fresh, transport.KeepAlive, c.Reuse)
+	}
+	switch c.Timestamps {
+	case transport.KernelTimestamps, transport.ReadTimestamps:
+	default:
+		wrong("timestamps", "must be one of %s, %s, got %q", transport.KernelTimestamps, transport.ReadTimestamps, c.Timestamps)
 	}
 	if c.MaxEventSize <= 0 {
 		wrong("max_event_size", "must be > 0")
@@ -156,7 +164,7 @@ func (c *HTTPClient) transportConfig() transport.Config {
 	out.HTTP = c.HTTP
 	out.HTTP.FollowRedirects = false
 	out.HTTP.EnableHTTP2 = c.HTTPVersion == transport.HTTP2
-	out.Version, out.Reuse = c.HTTPVersion, c.Reuse
+	out.Version, out.Reuse, out.Timestamps = c.HTTPVersion, c.Reuse, c.Timestamps
 	out.MaxEventBytes, out.MaxBodyBytes = int64(c.MaxEventSize), int64(c.MaxResponseSize)
 	return out
 }

@@ -28,7 +28,7 @@ func document(src *source, data []byte, env *environment) (root *node, findings 
 	}
 	b := &builder{source: src, env: env, built: map[*yaml.Node]*node{}}
 	root = b.build(yamlRoot, nil, 1)
-	if b.full || (root.kind == scalar && root.value == nil) {
+	if b.full || root.isEmpty() {
 		return nil, b.findings
 	}
 	return root, b.findings
@@ -45,7 +45,7 @@ type builder struct {
 }
 
 func (b *builder) wrongf(n *yaml.Node, at *place, format string, args ...any) {
-	if b.full {
+	if b.full || len(b.findings) >= maxCollected {
 		return
 	}
 	b.findings = append(b.findings, Finding{

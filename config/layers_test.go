@@ -149,6 +149,21 @@ func TestFindingsPointToTheLayerThatHasTheLastWord(t *testing.T) {
 			want:  "env AIPERF_EXPORTER__global__max_in_flight: global.max_in_flight: must be >= 1, got 0",
 		},
 		{
+			name:  "an empty key in a later file says nothing",
+			texts: []string{"loads:\n  l: {max_in_flight: 0}\n", "loads:\n  l: {max_in_flight: }\n"},
+			want:  "one.yml:2:7: loads.l.max_in_flight: must be >= 1, got 0",
+		},
+		{
+			name:  "an empty key of a target does not hide what defaults say",
+			texts: []string{"defaults: {client: none}\n" + fiveLines + "    client:\n"},
+			want:  `one.yml:1:12: defaults.client: there is no entry "none" under http_clients`,
+		},
+		{
+			name:  "an empty key that is required",
+			texts: []string{strings.ReplaceAll(fiveLines, "model: m", "model:")},
+			want:  "one.yml:4:5: targets[0].model: is required",
+		},
+		{
 			name:  "no place at all",
 			texts: []string{""},
 			want:  "",

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -121,10 +122,9 @@ func (l *loader) locate(problem error) Finding {
 		return l.at("", problem.Error())
 	}
 	// A key that a target has from `defaults:` is reported once, where it stands.
-	if _, rest, ok := strings.Cut(key.Path, "]."); ok && strings.HasPrefix(key.Path, "targets[") && l.written(key.Path) == nil {
-		if path := "defaults." + rest; l.written(path) != nil {
-			return l.at(path, key.Message)
-		}
+	_, rest, ok := strings.Cut(key.Path, "].")
+	if ok && strings.HasPrefix(key.Path, "targets[") && l.written(key.Path).isEmpty() && !l.written("defaults."+rest).isEmpty() {
+		return l.at("defaults."+rest, key.Message)
 	}
 	return l.at(key.Path, key.Message)
 }
@@ -146,15 +146,21 @@ func (l *loader) at(path, message string) Finding {
 	return f
 }
 
-// written finds the layer that has the last word about a key, nil if none has the key.
+// written finds the layer that has the last word about a key, nil if none has the key. A key without a value says nothing, but is
+// better than no place.
 func (l *loader) written(path string) *node {
+	var empty *node
 	for _, root := range slices.Backward(l.roots) {
 		n, throughList := root.find(path)
-		if n != nil || throughList {
+		if !n.isEmpty() {
 			return n
 		}
+		empty = cmp.Or(empty, n)
+		if throughList {
+			break
+		}
 	}
-	return nil
+	return empty
 }
 
 func (l *loader) warnings(config *Config) []Finding {

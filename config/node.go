@@ -65,6 +65,9 @@ func (n *node) at(line, column int) *node {
 	return &moved
 }
 
+// isEmpty tells that nothing is written, which is as good as no key.
+func (n *node) isEmpty() bool { return n == nil || (n.kind == scalar && n.value == nil) }
+
 func (n *node) finding(path, message string) Finding {
 	return Finding{File: n.source.name, Line: n.line, Column: n.column, Path: path, Message: message, order: n.source.order}
 }

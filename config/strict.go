@@ -50,7 +50,7 @@ func (c *checker) value(n *node, t reflect.Type, at *place, pattern string) (out
 	switch isScalar := n.kind == scalar; {
 	case t.Kind() == reflect.Interface:
 		return plain(n), true
-	case isScalar && n.value == nil:
+	case n.isEmpty():
 		return nil, false
 	case isScalar && t == reflect.TypeFor[Names]():
 		n = &node{source: n.source, line: n.line, column: n.column, kind: list, items: []*node{n}}
@@ -161,7 +161,7 @@ func (c *checker) list(n *node, t reflect.Type, at *place, pattern string) (any,
 	out := make([]any, len(n.items))
 	for i, item := range n.items {
 		here := at.item(i)
-		if item.kind == scalar && item.value == nil {
+		if item.isEmpty() {
 			c.wrongf(item, here, "must not be empty")
 		}
 		v, ok := c.value(item, t.Elem(), here, pattern+"[]")

@@ -89,8 +89,25 @@ func (c *Config) validateTargets() []error {
 		}
 		errs = append(errs, t.validate(path)...)
 		errs = append(errs, c.validateReferences(t, path)...)
+		errs = append(errs, c.validateStreamed(t, path)...)
 		if n, limit := metrics.ClassicSeries(c.slosOf(t), all), c.Metrics.MaxSeriesPerTarget; t.Enabled && n > limit && limit > 0 {
 			errs = append(errs, invalid.Key(path, "has an estimated %d series, metrics.max_series_per_target allows %d", n, limit))
+		}
+	}
+	return errs
+}
+
+// validateStreamed refuses limits on what an answer that is not streamed does not have: no request could keep them.
+func (c *Config) validateStreamed(t *Target, path string) []error {
+	if _, wl := entry(c.Workloads, t.Workload, workload.DefaultConfig()); wl.Stream {
+		return nil
+	}
+	var errs []error
+	for i, slo := range c.slosOf(t) {
+		for _, limit := range slo.Thresholds {
+			if limit.Metric.Streamed() {
+				errs = append(errs, invalid.Key(fmt.Sprintf("%s.slo[%d]", path, i), "%q limits %s, but the workload is not streamed", slo.Name, limit.Metric))
+			}
 		}
 	}
 	return errs

@@ -2,6 +2,8 @@ package generator
 
 import (
 	"fmt"
+	"net/http"
+	"net/url"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
@@ -41,6 +43,9 @@ func (x *exchange) Event(ev *transport.Event) transport.Verdict {
 		err = x.codec.DecodeBody(ev.Data, &x.chunk)
 	} else {
 		err = x.codec.DecodeEvent(ev.Name, ev.Data, &x.chunk)
+	}
+	if err != nil && ev.Cut {
+		return transport.More // not broken but cut off: the missing end marker tells the outcome
 	}
 	if err != nil {
 		r.ParseErrors++
@@ -145,11 +150,11 @@ func (x *exchange) outcome(a *transport.Answer) (metrics.Outcome, metrics.ErrorC
 // refused classifies an answer that is not 2xx.
 func (x *exchange) refused(a *transport.Answer) (metrics.Outcome, metrics.ErrorClass, string) {
 	x.serverError = endpoint.DecodeError(a.ErrorBody)
-	detail := fmt.Sprintf("HTTP %d: %s", a.Status, describe(x.serverError))
+	detail := describe(x.serverError)
 	class := metrics.ErrHTTP4xx
 	switch {
 	case a.Status < 400:
-		class = metrics.ErrHTTP3xx
+		class, detail = metrics.ErrHTTP3xx, "redirects are not followed, this one leads to "+redirectHost(a.Header)
 	case a.Status == 429:
 		class = metrics.ErrHTTP429
 	case a.Status >= 500:
@@ -183,6 +188,18 @@ func (x *exchange) sources(inputTokens int) {
 			r.Usage.Output = metrics.Tokens(int64(len(r.Content)))
 		}
 	}
+}
+
+// redirectHost is where a redirect leads to: path and query may hold credentials.
+func redirectHost(header http.Header) string {
+	u, err := url.Parse(header.Get("Location"))
+	switch {
+	case err != nil || header.Get("Location") == "":
+		return "nowhere"
+	case u.Host == "":
+		return "the same host"
+	}
+	return u.Host
 }
 
 func describe(e *endpoint.ServerError) string {

@@ -301,11 +301,11 @@ func TestAThousandFailuresLeaveNothingBehind(t *testing.T) {
 		c.Load.Rate, c.Load.MaxInFlight, c.Load.OnFull, c.Load.Queue.Size, c.Load.Queue.MaxWait = 500, 50, "queue", 1000, time.Minute
 		c.Client.Reuse = transport.KeepAlive
 	})
-	r.run(t, 50) // what is made once has been made
+	runAndClose(t, r, 50) // what is made once has been made
 	goroutines, descriptors := settled(server)
 	r.seen = nil
-	r.config.Name = "again"
-	if got := len(r.run(t, 1000)); got != 1000 {
+	runAndClose(t, r, 1000)
+	if got := len(r.records()); got != 1000 {
 		t.Fatalf("%d records, want 1000", got)
 	}
 	for range 100 {
@@ -317,6 +317,16 @@ func TestAThousandFailuresLeaveNothingBehind(t *testing.T) {
 	}
 	g, d := settled(server)
 	t.Errorf("goroutines %d, descriptors %d; before %d and %d", g, d, goroutines, descriptors)
+}
+
+func runAndClose(t *testing.T, r *rig, requests int64) {
+	t.Helper()
+	g, err := generator.New(generator.Config{Targets: []generator.TargetConfig{r.config}}, r.deps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Run(t.Context(), time.Minute, requests)
+	g.Close()
 }
 
 func settled(server *httptest.Server) (goroutines, descriptors int) {

@@ -14,8 +14,8 @@ const (
 )
 
 // inTime runs a case whose figures depend on the machine's moving bytes in time. try fails the test itself where an outcome is wrong, and
-// returns what was merely late; then it is run again, up to three times in all. A machine whose own timers were late all the while
-// cannot tell, and the test is skipped.
+// returns what was merely late; then it is run again, up to three times in all. If the machine's own timers were late meanwhile, it cannot
+// tell, and the test is skipped.
 func inTime(t *testing.T, try func() (late []string)) {
 	t.Helper()
 	const tries = 3
@@ -29,7 +29,11 @@ func inTime(t *testing.T, try func() (late []string)) {
 			return
 		}
 	}
-	told := strings.Join(late, "\n")
+	const most = 5
+	told := strings.Join(late[:min(most, len(late))], "\n")
+	if len(late) > most {
+		told += fmt.Sprintf("\nand %d more", len(late)-most)
+	}
 	if busiest > tooLate {
 		t.Skipf("the machine is too busy: a timer was %v late; late in each of %d tries:\n%s", busiest, tries, told)
 	}
@@ -66,17 +70,6 @@ func watchTimers() (stop func() time.Duration) {
 func outside(what string, got, least, most float64) []string {
 	if got < least || got > most {
 		return []string{fmt.Sprintf("%s is %v, want %v to %v", what, got, least, most)}
-	}
-	return nil
-}
-
-// misplaced says that an instant of a record does not fit the writes that brought it, the first and the last of a read, and nothing if it
-// does. Events that a client took in one read, because it was late, have the instant of the last.
-func misplaced(what string, got, start int64, first, last writtenAt) []string {
-	earliest, latest := first.before-int64(tooEarly), last.after+int64(tooLate)
-	if got < earliest || got > latest {
-		return []string{fmt.Sprintf("%s at %v, want between %v and %v (after the start)", what, time.Duration(got-start),
-			time.Duration(earliest-start), time.Duration(latest-start))}
 	}
 	return nil
 }

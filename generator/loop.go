@@ -20,7 +20,7 @@ type loop struct {
 	gate     *load.Gate
 	requests context.Context //nolint:containedctx // of all requests: ended by drain, not with the context of run
 	until    limits
-	sent     int64
+	admitted int64         // sent, or queued to be sent
 	wake     chan struct{} // a slot has become free; holds at most one
 	running  sync.WaitGroup
 	timer    *time.Timer
@@ -83,7 +83,8 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-func (l *loop) reached() bool { return l.until.requests > 0 && l.sent >= l.until.requests }
+// reached tells whether no further arrival shall be admitted.
+func (l *loop) reached() bool { return l.until.requests > 0 && l.admitted >= l.until.requests }
 
 // arrive handles all arrivals that are due.
 func (l *loop) arrive(now int64) {
@@ -104,8 +105,10 @@ func (l *loop) arrive(now int64) {
 				l.drop(metrics.DropGlobalLimit, 1)
 				continue
 			}
+			l.admitted++
 			l.send(series.Sent(), sched)
 		case load.Queued:
+			l.admitted++
 			series.Queued()
 		case load.Dropped:
 			l.drop(d.Reason, 1)
@@ -144,7 +147,6 @@ func (l *loop) dropQueued(reason metrics.DropReason) {
 }
 
 func (l *loop) send(flight *metrics.Flight, sched int64) {
-	l.sent++
 	issue := l.target.deps.Clock.Now()
 	l.running.Go(func() {
 		defer l.ended()

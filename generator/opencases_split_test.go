@@ -1,6 +1,7 @@
 package generator_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,29 +17,17 @@ import (
 // scriptStart is the instant of t=0 where no server runs.
 const scriptStart = int64(time.Hour)
 
-// piece is a read of a stream: bytes that arrive at an instant.
-type piece struct {
-	at    time.Duration
-	bytes string
-}
-
-// piecesOf are the reads of a script whose every step arrives at once.
-func piecesOf(s script) []piece {
-	var out []piece
-	for _, step := range s.steps {
-		if step.bytes != "" {
-			out = append(out, piece{step.at, step.bytes})
-		}
-	}
-	return out
+// readsOf are the reads of a script whose every step arrives at once, in one read.
+func readsOf(s script) []step {
+	return slices.DeleteFunc(slices.Clone(s.steps), func(s step) bool { return s.bytes == "" })
 }
 
 // cut splits the read that holds the byte at offset in two, which arrive at the same instant.
-func cut(pieces []piece, offset int) []piece {
-	var out []piece
-	for _, p := range pieces {
+func cut(reads []step, offset int) []step {
+	var out []step
+	for _, p := range reads {
 		if offset > 0 && offset < len(p.bytes) {
-			out = append(out, piece{p.at, p.bytes[:offset]}, piece{p.at, p.bytes[offset:]})
+			out = append(out, step{p.at, p.bytes[:offset]}, step{p.at, p.bytes[offset:]})
 		} else {
 			out = append(out, p)
 		}
@@ -56,7 +45,7 @@ type playback struct {
 
 func newPlayback(t *testing.T, tc *openCase) *playback {
 	t.Helper()
-	config := newRig(t, &scriptServer{url: "http://unused"}).config
+	config := newRig(t, "http://unused").config
 	if tc.configure != nil {
 		tc.configure(&config)
 	}
@@ -68,7 +57,7 @@ func newPlayback(t *testing.T, tc *openCase) *playback {
 }
 
 // play makes the record of a stream that ends cleanly after the last read.
-func (p *playback) play(pieces []piece) *metrics.Record {
+func (p *playback) play(reads []step) *metrics.Record {
 	r := &metrics.Record{Time: metrics.Timeline{Sched: scriptStart, Issue: scriptStart, Start: scriptStart, Sent: scriptStart}}
 	answer := transport.Answer{Status: 200, Stream: true, ConnObtained: true}
 	p.framer.Reset()
@@ -89,9 +78,9 @@ func (p *playback) play(pieces []piece) *metrics.Record {
 				}
 			}
 		}
-		for i, piece := range pieces {
-			r.Time.End = scriptStart + int64(piece.at)
-			p.framer.Write([]byte(piece.bytes), r.Time.End, int64(i))
+		for i, read := range reads {
+			r.Time.End = scriptStart + int64(read.at)
+			p.framer.Write([]byte(read.bytes), r.Time.End, int64(i))
 			if !deliver(p.framer.Next) {
 				return
 			}
@@ -117,7 +106,7 @@ func TestOpenCasesHaveExactFiguresWithoutSockets(t *testing.T) {
 	for _, tc := range openCases {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			r := newPlayback(t, &tc).play(piecesOf(tc.script))
+			r := newPlayback(t, &tc).play(readsOf(tc.script))
 			if diff := cmp.Diff(tc.want, figuresOf(r), approximately); diff != "" {
 				t.Errorf("figures (-want +got):\n%s\ndetail: %s", diff, r.Detail)
 			}
@@ -135,25 +124,25 @@ func TestOpenCasesDoNotDependOnReads(t *testing.T) {
 	for _, tc := range openCases {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			tc := tc.small()
-			p := newPlayback(t, &tc)
-			pieces := piecesOf(tc.script)
-			want := p.play(pieces)
-			check := func(how string, at int, pieces []piece) {
+			small := tc.small()
+			p := newPlayback(t, &small)
+			reads := readsOf(small.script)
+			want := p.play(reads)
+			check := func(how string, at int, reads []step) {
 				t.Helper()
-				got := p.play(pieces)
+				got := p.play(reads)
 				got.Coalesced = want.Coalesced
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Fatalf("%s %d (-want +got):\n%s", how, at, diff)
 				}
 			}
-			for i := 1; i < len(bytesOf(tc.script)); i++ {
-				check("cut at byte", i, cut(pieces, i))
+			for i := 1; i < len(bytesOf(small.script)); i++ {
+				check("cut at byte", i, cut(reads, i))
 			}
-			var single []piece
-			for _, p := range pieces {
-				for _, b := range strings.Split(p.bytes, "") {
-					single = append(single, piece{p.at, b})
+			var single []step
+			for _, p := range reads {
+				for i := range len(p.bytes) {
+					single = append(single, step{p.at, p.bytes[i : i+1]})
 				}
 			}
 			check("single bytes, all", len(single), single)
@@ -171,12 +160,12 @@ func TestOpenCasesCutShortAreNoSuccess(t *testing.T) {
 		}
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			tc := tc.small()
-			p := newPlayback(t, &tc)
-			whole := bytesOf(tc.script)
+			small := tc.small()
+			p := newPlayback(t, &small)
+			whole := bytesOf(small.script)
 			terminal := terminalEnd(t, whole)
 			for n := range len(whole) {
-				r := p.play(prefix(piecesOf(tc.script), n))
+				r := p.play(prefix(readsOf(small.script), n))
 				outcome, class := metrics.Failure, metrics.ErrTruncated
 				if n >= terminal {
 					outcome, class = metrics.Success, ""
@@ -205,11 +194,11 @@ func terminalEnd(t *testing.T, stream string) int {
 }
 
 // prefix keeps the first n bytes of a stream.
-func prefix(pieces []piece, n int) []piece {
-	var out []piece
-	for _, p := range pieces {
+func prefix(reads []step, n int) []step {
+	var out []step
+	for _, p := range reads {
 		if n < len(p.bytes) {
-			return append(out, piece{p.at, p.bytes[:n]})
+			return append(out, step{p.at, p.bytes[:n]})
 		}
 		out = append(out, p)
 		n -= len(p.bytes)

@@ -74,7 +74,7 @@ func TestOpenCases(t *testing.T) {
 func runOpenCase(t *testing.T, tc *openCase) (late []string) {
 	t.Helper()
 	server := startScriptServer(t, func(*scriptRequest) script { return tc.script })
-	rig := newRig(t, server)
+	rig := newRig(t, server.url)
 	if tc.configure != nil {
 		tc.configure(&rig.config)
 	}
@@ -82,10 +82,13 @@ func runOpenCase(t *testing.T, tc *openCase) (late []string) {
 	request, writes := server.wait(t, 0)
 	if limit := tc.longestSilence; limit > 0 {
 		for i := 1; i < len(writes); i++ {
-			if silence := time.Duration(writes[i].after - writes[i-1].before); silence > limit {
+			if silence := writes[i].after.Sub(writes[i-1].before); silence > limit {
 				return []string{"the server was silent for " + silence.String()}
 			}
 		}
+	}
+	if tc.longestSilence > 0 && got.record.Class == metrics.ErrTimeoutIdle {
+		return []string{"the server was not silent, but: " + got.record.Detail}
 	}
 	// What does not depend on the machine, with the scripted instants in place of the real ones.
 	if diff := cmp.Diff(tc.want, figuresOf(idealize(tc, &got.record)), approximately); diff != "" {
@@ -93,18 +96,16 @@ func runOpenCase(t *testing.T, tc *openCase) (late []string) {
 	}
 	checkSeries(t, rig, tc, got.record.Coalesced)
 	checkRequest(t, rig, request)
-	return checkInstants(t, tc, &got.record, server.clock.At(request.read), writes)
+	return checkInstants(t, rig, tc, &got.record, request, writes)
 }
 
 // checkInstants compares the instants of a record with those at which the server had the request and wrote, and says what was late.
-func checkInstants(t *testing.T, tc *openCase, r *metrics.Record, read int64, writes []writtenAt) (late []string) {
+func checkInstants(t *testing.T, rig *rig, tc *openCase, r *metrics.Record, request *scriptRequest, writes []written) (late []string) {
 	t.Helper()
-	for i, at := range [][2]int64{{r.Time.Start, read}, {r.Time.Header, r.Time.FirstEvent}, {r.Time.FirstEvent, r.Time.End}} {
-		if at[0] > at[1] {
-			t.Errorf("start, header, first event and end are not in order: %+v (%d)", r.Time, i)
-		}
+	if r.Time.Start > rig.clock.At(request.read) || r.Time.Header > r.Time.FirstEvent || r.Time.FirstEvent > r.Time.End {
+		t.Errorf("the instants are not in order, the server had the request at %d: %+v", rig.clock.At(request.read), r.Time)
 	}
-	late = misplaced("header", r.Time.Header, r.Time.Start, writes[0], writes[0])
+	late = rig.misplaced("header", r.Time.Header, r.Time.Start, writes[0], writes[0])
 	want := tc.want.content()
 	for i, at := range want {
 		last := i
@@ -112,16 +113,16 @@ func checkInstants(t *testing.T, tc *openCase, r *metrics.Record, read int64, wr
 			last++
 		}
 		began, ended := wroteAt(t, tc, writes, at), wroteAt(t, tc, writes, want[last])
-		late = append(late, misplaced("content event", r.Content[i], r.Time.Start, began, ended)...)
+		late = append(late, rig.misplaced("content event", r.Content[i], r.Time.Start, began, ended)...)
 		if at == millis(tc.want.TTFO) {
-			late = append(late, misplaced("first output", r.Time.FirstOutput, r.Time.Start, began, ended)...)
+			late = append(late, rig.misplaced("first output", r.Time.FirstOutput, r.Time.Start, began, ended)...)
 		}
 	}
 	return late
 }
 
 // wroteAt finds the write of a step.
-func wroteAt(t *testing.T, tc *openCase, writes []writtenAt, at time.Duration) writtenAt {
+func wroteAt(t *testing.T, tc *openCase, writes []written, at time.Duration) written {
 	t.Helper()
 	for i, step := range tc.script.steps {
 		if step.at == at && i < len(writes) {
@@ -129,7 +130,7 @@ func wroteAt(t *testing.T, tc *openCase, writes []writtenAt, at time.Duration) w
 		}
 	}
 	t.Fatalf("the server wrote nothing at %v", at)
-	return writtenAt{}
+	return written{}
 }
 
 // idealize copies a record with the scripted instants in place of those that were measured.
@@ -227,7 +228,7 @@ func TestLongLinesLeaveNoMemoryBehind(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			server := startScriptServer(t, func(*scriptRequest) script { return answer })
-			rig := newRig(t, server, tc.configure)
+			rig := newRig(t, server.url, tc.configure)
 			target := rig.target(t)
 			var before uint64
 			const requests, warm, slack = 50, 10, 2 << 20

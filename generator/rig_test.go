@@ -2,7 +2,7 @@ package generator_test
 
 import (
 	"context"
-	"io"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -29,6 +29,7 @@ type observed struct {
 // rig is one target with everything that the process gives it, and what it measured.
 type rig struct {
 	config   generator.TargetConfig
+	clock    *metrics.SystemClock
 	registry *prometheus.Registry
 	deps     generator.Deps
 
@@ -36,12 +37,12 @@ type rig struct {
 	seen []observed
 }
 
-// newRig prepares a chat target on the server; each configure may change it.
-func newRig(tb testing.TB, server *scriptServer, configure ...func(*generator.TargetConfig)) *rig {
+// newRig prepares a chat target at url; each configure may change it.
+func newRig(tb testing.TB, url string, configure ...func(*generator.TargetConfig)) *rig {
 	tb.Helper()
 	r := &rig{
 		config: generator.TargetConfig{
-			Name: "open", URL: server.url, Model: "m", WorkloadName: "short", LoadName: "default",
+			Name: "open", URL: url, Model: "m", WorkloadName: "short", LoadName: "default",
 			Endpoint: endpoint.Config{Type: endpoint.Chat, MaxTokensField: endpoint.FieldAuto},
 			Workload: workload.DefaultConfig(),
 			Load:     load.DefaultConfig(),
@@ -52,15 +53,16 @@ func newRig(tb testing.TB, server *scriptServer, configure ...func(*generator.Ta
 				Thresholds: []metrics.Threshold{{Metric: metrics.SLOTimeToFirstToken, Limit: float64(time.Minute)}},
 			}},
 		},
+		clock:    metrics.NewSystemClock(),
 		registry: prometheus.NewPedanticRegistry(),
 	}
 	for _, change := range configure {
 		change(&r.config)
 	}
-	store := metrics.NewStore(metrics.Options{Config: metrics.DefaultConfig(), Clock: server.clock, SLOs: r.config.SLOs})
+	store := metrics.NewStore(metrics.Options{Config: metrics.DefaultConfig(), Clock: r.clock, SLOs: r.config.SLOs})
 	r.registry.MustRegister(store)
 	r.deps = generator.Deps{
-		Clock: server.clock, Store: store, Limiter: load.NewLimiter(0, 0), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Clock: r.clock, Store: store, Limiter: load.NewLimiter(0, 0), Logger: slog.New(slog.DiscardHandler),
 		UserAgent: "test", Observer: r,
 	}
 	return r
@@ -77,6 +79,17 @@ func (r *rig) Finished(_ string, record *metrics.Record, measures *metrics.Measu
 
 // Dropped implements generator.Observer; the tests look at the series instead.
 func (*rig) Dropped(string, metrics.DropReason, int64) {}
+
+// misplaced says that an instant of a record, which started at start, does not fit the writes that brought it, the first and the last of a
+// read; it says nothing if it does. Events that a client took in one read, because it was late, have the instant of the last.
+func (r *rig) misplaced(what string, got, start int64, first, last written) []string {
+	from, to := r.clock.At(first.before.Add(-tooEarly)), r.clock.At(last.after.Add(tooLate))
+	if got < from || got > to {
+		return []string{fmt.Sprintf("%s at %v, want between %v and %v (after the start)", what, time.Duration(got-start),
+			time.Duration(from-start), time.Duration(to-start))}
+	}
+	return nil
+}
 
 // target builds the target, which ends with the test.
 func (r *rig) target(tb testing.TB) *generator.Target {

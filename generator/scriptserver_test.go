@@ -10,15 +10,12 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
 // scriptServer is an HTTP/1.1 server on a raw listener. It reads a request to its last byte, and then writes the exact bytes of an answer,
 // each step of its script in one write at its instant. It keeps what it saw and when it wrote: the truth that records are compared with.
 type scriptServer struct {
 	url      string
-	clock    *metrics.SystemClock
 	listener net.Listener
 	answer   func(request *scriptRequest) script
 	stopped  chan struct{}
@@ -28,7 +25,8 @@ type scriptServer struct {
 	requests []*scriptRequest
 	conns    map[net.Conn]bool
 	accepted int
-	mostOpen int
+	parallel int // requests that were read and whose last byte has not been written
+	most     int // of parallel
 }
 
 // scriptRequest is one request, and what became of it.
@@ -42,12 +40,12 @@ type scriptRequest struct {
 
 	ended chan struct{} // closed once the script has been played or the client has gone
 	// Guarded by the server's mutex.
-	writes []writtenAt
+	writes []written
 	gone   time.Time // silent only: when the client closed the connection
 }
 
-// writtenAt tells between which instants the bytes of a step were handed to the kernel, in nanoseconds of the clock that the records use.
-type writtenAt struct{ before, after int64 }
+// written tells between which instants the bytes of a step were handed to the kernel.
+type written struct{ before, after time.Time }
 
 // startScriptServer serves until the test ends. The answer to a request is asked for on the goroutine of its connection.
 func startScriptServer(tb testing.TB, answer func(*scriptRequest) script) *scriptServer {
@@ -59,7 +57,6 @@ func startScriptServer(tb testing.TB, answer func(*scriptRequest) script) *scrip
 	}
 	s := &scriptServer{
 		url:      "http://" + listener.Addr().String(),
-		clock:    metrics.NewSystemClock(),
 		listener: listener,
 		answer:   answer,
 		stopped:  make(chan struct{}),
@@ -91,7 +88,6 @@ func (s *scriptServer) accept() {
 		number := s.accepted
 		s.accepted++
 		s.conns[conn] = true
-		s.mostOpen = max(s.mostOpen, len(s.conns))
 		s.mu.Unlock()
 		s.running.Go(func() { s.serve(conn, number) })
 	}
@@ -115,6 +111,8 @@ func (s *scriptServer) serve(conn net.Conn, number int) {
 		s.mu.Lock()
 		request.number = len(s.requests)
 		s.requests = append(s.requests, request)
+		s.parallel++
+		s.most = max(s.most, s.parallel)
 		s.mu.Unlock()
 		keep := s.play(conn, reader, request)
 		close(request.ended)
@@ -159,12 +157,18 @@ func (s *scriptServer) play(conn net.Conn, reader *bufio.Reader, request *script
 		if i == 0 {
 			bytes = script.head + bytes
 		}
-		before := s.clock.Now()
+		if i == len(script.steps)-1 && !script.silent {
+			// Before and not after the write, which frees the client for its next request.
+			s.mu.Lock()
+			s.parallel--
+			s.mu.Unlock()
+		}
+		before := time.Now()
 		if _, err := io.WriteString(conn, bytes); err != nil {
 			return false
 		}
 		s.mu.Lock()
-		request.writes = append(request.writes, writtenAt{before, s.clock.Now()})
+		request.writes = append(request.writes, written{before, time.Now()})
 		s.mu.Unlock()
 	}
 	if script.silent {
@@ -185,7 +189,7 @@ func (s *scriptServer) seen() []*scriptRequest {
 }
 
 // wait returns the request of that number once its answer is over, with the instants of its writes.
-func (s *scriptServer) wait(tb testing.TB, number int) (*scriptRequest, []writtenAt) {
+func (s *scriptServer) wait(tb testing.TB, number int) (*scriptRequest, []written) {
 	tb.Helper()
 	all := s.seen()
 	if number >= len(all) {
@@ -197,9 +201,9 @@ func (s *scriptServer) wait(tb testing.TB, number int) (*scriptRequest, []writte
 	return all[number], slices.Clone(all[number].writes)
 }
 
-// connections tells how many connections were accepted in all, and how many were open at most at one instant.
-func (s *scriptServer) connections() (accepted, mostOpen int) {
+// mostParallel is how many requests, each on a connection of its own, were being answered at most at one instant.
+func (s *scriptServer) mostParallel() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.accepted, s.mostOpen
+	return s.most
 }

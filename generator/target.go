@@ -149,6 +149,8 @@ func (t *Target) exchange(ctx context.Context, flight *metrics.Flight, r *metric
 	x := &exchange{codec: t.codec, record: r, firstToken: flight.FirstToken}
 	stream := wire.Streams()
 	answer := t.client.Do(ctx, &transport.Request{URL: t.url, Header: t.header(r.RequestID, stream), Body: body, Stream: stream}, &r.Time, x)
+	r.Unstreamed = stream && !answer.Stream
+	r.RetryAfter = retryAfter(answer.Header, t.deps.Clock.Wall(r.Time.Start))
 	x.finish(&answer, turn.InputTokens)
 	t.deps.Store.Decoded(answer.DecodeTime)
 	if answer.KernelStamps {

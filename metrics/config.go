@@ -7,17 +7,19 @@ type HistogramKind string
 
 // The choices. Native histograms only travel in the protobuf exposition, hence both.
 const (
-	HistogramsBoth    HistogramKind = "both"
-	HistogramsClassic HistogramKind = "classic"
-	HistogramsNative  HistogramKind = "native"
+	HistogramsBoth    HistogramKind = "both"    // each histogram has both forms, and the scraper takes those that it can
+	HistogramsClassic HistogramKind = "classic" // fixed boundaries only
+	HistogramsNative  HistogramKind = "native"  // fewer series, but a scrape in a text format only sees sums and counts
 )
 
 // Config is the block `metrics:`.
+//
+// The comments of its fields are the reference that users read, docs/configuration.md.
 type Config struct {
-	Histograms HistogramKind `koanf:"histograms" yaml:"histograms"`
-	// ExtraLabels names the target labels that every series of a target carries; the others are only on aiperf_target_info.
+	Histograms HistogramKind `koanf:"histograms" yaml:"histograms"` // forms of histograms
+	// Labels of targets that all their series carry; other labels of targets are only on `aiperf_target_info`.
 	ExtraLabels []string `koanf:"extra_labels" yaml:"extra_labels"`
-	// MaxSeriesPerTarget is checked when the configuration is loaded; nothing is dropped at run time.
+	// Most classic series that a target may have, by an estimate when the configuration is loaded. Nothing is dropped at run time.
 	MaxSeriesPerTarget int `koanf:"max_series_per_target" yaml:"max_series_per_target"`
 }
 

@@ -152,6 +152,12 @@ func (t *Target) countTransport(r *Record) {
 	t.values[t.at.keepAlives] += float64(r.KeepAlives)
 	t.values[t.at.parseErrors] += float64(r.ParseErrors)
 	t.values[t.at.fallbacks] += float64(r.StampFallbacks)
+	if r.Unstreamed && r.Outcome == Success {
+		t.values[t.at.unstreamed]++
+	}
+	if r.RetryAfter.Defined {
+		t.values[t.at.retryAfter] = r.RetryAfter.V
+	}
 	if r.Status != 0 {
 		t.values[t.at.stampSource["kernel"]] = boolValue(r.KernelStamps)
 		t.values[t.at.stampSource["read"]] = boolValue(!r.KernelStamps)

@@ -12,7 +12,7 @@ type Phases struct {
 	Blocked, DNS, Connect, TLS, Send, Wait, Receive Value
 }
 
-// Measures are the figures of one record. Formulas: metrics.md §2; where AIPerf 0.13.0 differs, the field says so.
+// Measures are the figures of one record. Where AIPerf 0.13.0 differs, the field says so.
 type Measures struct {
 	TTFT             Value // first content event − start; streams only
 	TTFO             Value // first content event that is not reasoning − start; streams only

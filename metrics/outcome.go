@@ -16,7 +16,7 @@ var Outcomes = []Outcome{Success, Failure, Cancelled}
 // ErrorClass says why a request failed. It is the only thing about a failure that becomes a label.
 type ErrorClass string
 
-// The error classes (design.md §7, metrics.md §2.6).
+// The error classes.
 const (
 	ErrDNS               ErrorClass = "dns"
 	ErrConnect           ErrorClass = "connect" // refused, unreachable, reset before or while the request was written
@@ -36,7 +36,7 @@ const (
 	ErrContextOverflow   ErrorClass = "context_overflow"
 	ErrContentCheck      ErrorClass = "content_check"
 	ErrResponseTooLarge  ErrorClass = "response_too_large"
-	ErrClientInternal    ErrorClass = "client_internal" // our own fault: impossible timeline, payload that cannot be built
+	ErrClientInternal    ErrorClass = "client_internal" // the fault is here: impossible timeline, payload that cannot be built, credential that cannot be read
 )
 
 // ErrorClasses is the closed list.

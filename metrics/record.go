@@ -9,7 +9,7 @@ type Count struct {
 // Tokens makes a known Count.
 func Tokens(n int64) Count { return Count{N: n, Known: true} }
 
-// Usage is what a server says about the tokens of a request (metrics.md §4.2). Output includes Reasoning; Input includes what came
+// Usage is what a server says about the tokens of a request. Output includes Reasoning; Input includes what came
 // from or went into a cache.
 type Usage struct {
 	Input, Output, Reasoning, CachedInput, CacheWrite Count
@@ -34,7 +34,7 @@ const (
 var TokenSources = []TokenSource{SourceUsage, SourceUsageChunk, SourceEvents, SourceDataset, SourceNone}
 
 // Timeline holds the instants of one request, in nanoseconds since the process epoch; 0 = did not happen. The order of the fields is
-// the order of the events (metrics.md §1.2).
+// the order of the events.
 type Timeline struct {
 	Sched int64 // when the load wanted the request, fixed before anything about the server is known
 	Issue int64 // all limiters passed
@@ -83,14 +83,18 @@ type Record struct {
 	Finish FinishReason
 	Status int // HTTP status; 0 = no answer
 
-	ConnReused     bool
-	ConnObtained   bool
-	RequestBytes   int64
-	ResponseBytes  int64 // body bytes
-	KeepAlives     int64 // SSE comments and pings
-	ParseErrors    int64 // events that were neither JSON nor a marker
-	UsageMissing   bool  // a success without usage
-	ServedModel    string
+	ConnReused    bool
+	ConnObtained  bool
+	RequestBytes  int64
+	ResponseBytes int64 // body bytes
+	KeepAlives    int64 // SSE comments and pings
+	ParseErrors   int64 // events that were neither JSON nor a marker
+	UsageMissing  bool  // a success without usage
+	ServedModel   string
+	// Unstreamed: a stream was asked for, and the answer came whole.
+	Unstreamed bool
+	// RetryAfter is how long the server asked to be left alone, in seconds.
+	RetryAfter     Value
 	KernelStamps   bool  // arrival instants come from the kernel
 	StampFallbacks int64 // reads without a usable kernel stamp although the connection gives them
 }

@@ -45,7 +45,7 @@ type Label struct {
 	Values []string
 }
 
-// Classic bucket boundaries (metrics.md §5.2).
+// Classic bucket boundaries.
 var (
 	boundsFirst   = []float64{.001, .0025, .005, .01, .02, .03, .04, .06, .08, .1, .15, .2, .25, .3, .4, .5, .75, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30, 60, 120}
 	boundsGap     = []float64{.0005, .001, .002, .003, .004, .005, .0075, .01, .0125, .015, .02, .025, .03, .04, .05, .075, .1, .15, .2, .3, .5, .75, 1, 2.5, 5, 10}
@@ -178,6 +178,8 @@ func requestSeries() []Series {
 			Help: "Bytes of request bodies of all requests that obtained a connection."},
 		{Name: "aiperf_http_response_bytes_total", Kind: Counter, Scope: PerTarget, Unit: "bytes",
 			Help: "Bytes of answer bodies received, all outcomes."},
+		{Name: "aiperf_unstreamed_answers_total", Kind: Counter, Scope: PerTarget, Unit: "responses",
+			Help: "Successful answers that came whole although a stream was asked for; they have no time to first token."},
 		{Name: "aiperf_sse_keepalives_total", Kind: Counter, Scope: PerTarget, Unit: "events",
 			Help: "Comment lines in streams, which servers send to keep connections open."},
 		{Name: "aiperf_sse_parse_errors_total", Kind: Counter, Scope: PerTarget, Unit: "events",
@@ -220,6 +222,8 @@ func stateSeries() []Series {
 			Help: "Whether the last finished request succeeded; 0 until one has. Cancelled requests do not change it."},
 		{Name: "aiperf_target_usage_supported", Kind: Gauge, Scope: PerTarget,
 			Help: "Whether usage is asked for in streams; 0 after the server refused the field, until the target starts anew."},
+		{Name: "aiperf_retry_after_seconds", Kind: Gauge, Scope: PerTarget, Unit: "seconds",
+			Help: "Time for which the server last asked to be left alone (Retry-After); 0 until it has. Requests go on as the load wants them."},
 		{Name: "aiperf_load_target_rate", Kind: Gauge, Scope: PerTarget, Unit: "requests per second",
 			Help: "Rate of arrivals that the load wants now; 0 when paused."},
 		{Name: "aiperf_load_paused", Kind: Gauge, Scope: PerTarget,

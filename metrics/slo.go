@@ -41,19 +41,40 @@ const (
 // Rate tells whether the measure is a rate, which has a lower limit; all others are latencies.
 func (m SLOMetric) Rate() bool { return m == SLOPerUserThroughput || m == SLOE2EThroughput }
 
+// Streamed tells whether only a streamed answer has the measure.
+func (m SLOMetric) Streamed() bool {
+	switch m {
+	case SLORequestLatency, SLOEffectiveLatency, SLOE2EThroughput:
+		return false
+	case SLOTimeToFirstToken, SLOTimeToFirstOutputToken, SLOTimeToSecondToken, SLOInterTokenLatency, SLOPerUserThroughput:
+	}
+	return true
+}
+
 // SLOConfig is one entry under `slos:`. A limit of 0 is not set.
+//
+// The comments of its fields are the reference that users read, docs/configuration.md.
 type SLOConfig struct {
-	Objective                    float64       `koanf:"objective" yaml:"objective"`
-	Window                       time.Duration `koanf:"window" yaml:"window"`
-	CountDrops                   bool          `koanf:"count_drops" yaml:"count_drops"`
-	TimeToFirstToken             time.Duration `koanf:"time_to_first_token" yaml:"time_to_first_token,omitempty"`
-	TimeToFirstOutputToken       time.Duration `koanf:"time_to_first_output_token" yaml:"time_to_first_output_token,omitempty"`
-	TimeToSecondToken            time.Duration `koanf:"time_to_second_token" yaml:"time_to_second_token,omitempty"`
-	InterTokenLatency            time.Duration `koanf:"inter_token_latency" yaml:"inter_token_latency,omitempty"`
-	RequestLatency               time.Duration `koanf:"request_latency" yaml:"request_latency,omitempty"`
-	EffectiveLatency             time.Duration `koanf:"effective_latency" yaml:"effective_latency,omitempty"`
-	OutputTokenThroughputPerUser float64       `koanf:"output_token_throughput_per_user" yaml:"output_token_throughput_per_user,omitempty"`
-	E2EOutputTokenThroughput     float64       `koanf:"e2e_output_token_throughput" yaml:"e2e_output_token_throughput,omitempty"`
+	Objective float64       `koanf:"objective" yaml:"objective"` // share of requests that should be good, above 0 and below 1
+	Window    time.Duration `koanf:"window" yaml:"window"`       // time over which the objective holds, for dashboards and alerts
+	// Count arrivals that were dropped because the server was slow (`in_flight`, `queue_full`, `queue_timeout`, `overlap`) as bad requests.
+	CountDrops bool `koanf:"count_drops" yaml:"count_drops"`
+	// Longest time from the start of a request to its first token, reasoning included.
+	TimeToFirstToken time.Duration `koanf:"time_to_first_token" yaml:"time_to_first_token,omitempty"`
+	// Longest time from the start of a request to its first token that is not reasoning.
+	TimeToFirstOutputToken time.Duration `koanf:"time_to_first_output_token" yaml:"time_to_first_output_token,omitempty"`
+	// Longest gap between the first and the second content event.
+	TimeToSecondToken time.Duration `koanf:"time_to_second_token" yaml:"time_to_second_token,omitempty"`
+	// Longest mean time per output token after the first; needs token counts from the server.
+	InterTokenLatency time.Duration `koanf:"inter_token_latency" yaml:"inter_token_latency,omitempty"`
+	// Longest time from the start of a request to its last token.
+	RequestLatency time.Duration `koanf:"request_latency" yaml:"request_latency,omitempty"`
+	// Longest time from the scheduled instant of a request to its last token.
+	EffectiveLatency time.Duration `koanf:"effective_latency" yaml:"effective_latency,omitempty"`
+	// Lowest speed in tokens per second at which tokens arrive after the first; needs token counts from the server.
+	OutputTokenThroughputPerUser float64 `koanf:"output_token_throughput_per_user" yaml:"output_token_throughput_per_user,omitempty"`
+	// Lowest number of output tokens per second over the whole duration of a request.
+	E2EOutputTokenThroughput float64 `koanf:"e2e_output_token_throughput" yaml:"e2e_output_token_throughput,omitempty"`
 }
 
 // DefaultSLOConfig has no limits.

@@ -64,7 +64,7 @@ func NewStore(options Options) *Store {
 	return s
 }
 
-// histogramOpts are the same for all targets (metrics.md §5.2): classic and native in one, or one of both.
+// histogramOpts are the same for all targets: classic and native in one, or one of both.
 func (s *Store) histogramOpts(series *Series) prometheus.HistogramOpts {
 	opts := prometheus.HistogramOpts{Name: series.Name, Help: series.Help}
 	if s.options.Config.Histograms != HistogramsNative {

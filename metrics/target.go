@@ -65,6 +65,7 @@ type slots struct {
 	contentEvents, coalesced           slot
 	inputSource, outputSource          map[TokenSource]slot
 	usageMissing, oslMismatch          slot
+	unstreamed, retryAfter             slot
 	finish                             map[FinishReason]slot
 	lastSuccess, lastCompletion, up    slot
 	usageSupported, rate, paused       slot
@@ -128,6 +129,7 @@ func (t *Target) addCounters() {
 	}
 	a.requestBytes = t.add("aiperf_http_request_bytes_total", Counter)
 	a.responseBytes = t.add("aiperf_http_response_bytes_total", Counter)
+	a.unstreamed = t.add("aiperf_unstreamed_answers_total", Counter)
 	a.keepAlives = t.add("aiperf_sse_keepalives_total", Counter)
 	a.parseErrors = t.add("aiperf_sse_parse_errors_total", Counter)
 	a.fallbacks = t.add("aiperf_timestamp_fallbacks_total", Counter)
@@ -172,6 +174,7 @@ func (t *Target) addGauges() {
 	a.up = t.add("aiperf_target_up", Gauge)
 	a.usageSupported = t.add("aiperf_target_usage_supported", Gauge)
 	t.values[a.usageSupported] = 1
+	a.retryAfter = t.add("aiperf_retry_after_seconds", Gauge)
 	a.rate = t.add("aiperf_load_target_rate", Gauge)
 	a.paused = t.add("aiperf_load_paused", Gauge)
 	if t.info.Paused {

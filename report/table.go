@@ -239,7 +239,7 @@ func (t *table) slo(s *SLOResult) {
 		bad = append(bad, fmt.Sprintf("%d never sent", s.Drops))
 	}
 	for _, v := range s.Violations {
-		bad = append(bad, fmt.Sprintf("%d with %s", v.Count, broken(v.Threshold)))
+		bad = append(bad, fmt.Sprintf("%d broke %s", v.Count, limit(v.Threshold)))
 	}
 	text := "goodput " + significant(s.Goodput) + "/s"
 	if len(bad) > 0 {
@@ -248,12 +248,12 @@ func (t *table) slo(s *SLOResult) {
 	t.entry("", text)
 }
 
-// broken says how a limit was broken.
-func broken(t metrics.Threshold) string {
+// limit writes a limit as it is kept. A measure that is absent breaks it, too.
+func limit(t metrics.Threshold) string {
 	if t.Metric.Rate() {
-		return fmt.Sprintf("%s under %s/s", t.Metric, significant(t.Limit))
+		return fmt.Sprintf("%s ≥ %s/s", t.Metric, significant(t.Limit))
 	}
-	return fmt.Sprintf("%s over %s", t.Metric, time.Duration(t.Limit))
+	return fmt.Sprintf("%s ≤ %s", t.Metric, time.Duration(t.Limit))
 }
 
 // entryIndent is where the text of an entry begins.

@@ -11,7 +11,7 @@ go mod tidy -diff
 go mod verify
 
 examples=(examples/*.yml)
-bin/aiperf-exporter check config "${examples[@]}"
+for example in "${examples[@]}"; do bin/aiperf-exporter check config "$example"; done
 
 rules=(alerts/rules/*.yml)
 if ((${#rules[@]})); then "$promtool" check rules "${rules[@]}"; fi

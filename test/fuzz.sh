@@ -3,11 +3,13 @@
 # go test takes one target of one package at a time.
 set -euo pipefail
 time=${1:?usage: fuzz.sh TIME}
+cd "$(dirname "$0")/.."
 
-while read -r package; do
-  targets=$(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true)
-  for target in $targets; do
-    echo "${package##*/} $target"
-    go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$package"
-  done
-done < <(grep -rl --include='*_test.go' --exclude-dir='.*' '^func Fuzz' . | xargs -r dirname | sort -u)
+count=0
+while IFS=: read -r file target; do
+  count=$((count + 1))
+  echo "--- $target in ${file%/*}"
+  go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "./${file%/*}"
+done < <(git grep --untracked --only-matching --extended-regexp '^func Fuzz\w+' -- '*_test.go' | sed 's/:func /:/')
+((count)) || { echo "no fuzz target found" >&2; exit 1; }
+echo "$count fuzz targets, $time each"

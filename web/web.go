@@ -1,5 +1,7 @@
 // Package web is the HTTP surface: /metrics, the effective configuration, health, and a page that says where to look. It only reads what
 // others hold, and nothing on it changes the daemon.
+//
+// To add a page: one line in the table of routes.
 package web
 
 import (
@@ -8,13 +10,11 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"path"
-	"strings"
+	"regexp"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-	_ "github.com/prometheus/client_golang/prometheus/promhttp/zstd" // without it a scraper that asks for zstd silently gets identity
 )
 
 // Options say what is served.
@@ -23,10 +23,10 @@ type Options struct {
 	Logger   *slog.Logger
 	Start    time.Time
 	Version  string
-	// TelemetryPath is the path of the metrics; RoutePrefix stands before every path, "" or "/x".
+	// TelemetryPath is the path of the metrics; RoutePrefix stands before every path and is "" if there is none. See ValidPath.
 	TelemetryPath string
 	RoutePrefix   string
-	// MaxRequests bounds the scrapes that run at the same time; further ones get 503.
+	// MaxRequests bounds the scrapes that run at the same time, further ones get 503; 0 = no limit.
 	MaxRequests int
 	// InstrumentHandler adds promhttp_* series about the scrapes themselves.
 	InstrumentHandler bool
@@ -43,88 +43,113 @@ type Target struct {
 	Name, Model, URL, Endpoint, Workload, Load, SLOs string
 }
 
-// Handler serves the routes. It is not ready until SetReady says so.
+// Handler serves the routes. It begins as starting, which is not ready.
 type Handler struct {
 	http.Handler
-	ready atomic.Bool
+	state atomic.Int32
 }
 
-// SetReady turns /-/ready on, and off again when the shutdown begins.
-func (h *Handler) SetReady(ready bool) { h.ready.Store(ready) }
+// What the daemon is doing, in this order: it never becomes ready again once it stops.
+const (
+	starting int32 = iota
+	ready
+	stopping
+)
 
-// New builds the routes.
+// Ready makes /-/ready say yes, unless the daemon stops already.
+func (h *Handler) Ready() { h.state.CompareAndSwap(starting, ready) }
+
+// Stopping makes /-/ready say no for good, and tells whether it has said yes before; everything else goes on.
+func (h *Handler) Stopping() bool { return h.state.Swap(stopping) == ready }
+
+func (h *Handler) stateName() string {
+	return [...]string{"starting", "ready", "stopping"}[h.state.Load()]
+}
+
+// ValidPath tells whether something can be served at a path: one or more segments of plain characters, each after a slash.
+func ValidPath(p string) bool { return pathPattern.MatchString(p) && path.Clean(p) == p }
+
+var pathPattern = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
+
+// route is a path below the prefix and what answers there.
+type route struct {
+	path    string
+	handler http.Handler
+	// endless answers take as long as the reader asks for; all others have to be taken within writeTimeout.
+	endless bool
+}
+
+// New builds the routes. The error names a path that cannot be served.
 func New(o *Options) (*Handler, error) {
+	if !ValidPath(o.TelemetryPath) || (o.RoutePrefix != "" && !ValidPath(o.RoutePrefix)) {
+		return nil, fmt.Errorf("telemetry path %q below %q: not a path", o.TelemetryPath, o.RoutePrefix)
+	}
 	h := &Handler{}
-	page, err := newPage(o)
+	routes, err := h.routes(o)
 	if err != nil {
 		return nil, err
 	}
-	prefix := strings.TrimRight(o.RoutePrefix, "/")
 	mux := http.NewServeMux()
-	handle := func(pattern string, handler http.Handler) {
-		method, route, _ := strings.Cut(pattern, " ")
-		mux.Handle(method+" "+prefix+route, handler)
-	}
-	handle("GET "+path.Join("/", o.TelemetryPath), metricsHandler(o))
-	handle("GET /{$}", page)
-	handle("GET /style.css", asset("style.css", "text/css; charset=utf-8"))
-	handle("GET /config", configHandler(o))
-	handle("GET /-/healthy", plain(func() (int, string) { return http.StatusOK, "healthy\n" }))
-	handle("GET /-/ready", plain(func() (int, string) {
-		if h.ready.Load() {
-			return http.StatusOK, "ready\n"
+	taken := map[string]bool{}
+	for _, r := range routes {
+		if taken[r.path] {
+			return nil, fmt.Errorf("telemetry path %q: another page is there", r.path)
 		}
-		return http.StatusServiceUnavailable, "not ready\n"
-	}))
-	if o.Pprof {
-		handle("GET /debug/pprof/", http.StripPrefix(prefix, http.HandlerFunc(pprof.Index)))
-		handle("GET /debug/pprof/cmdline", http.HandlerFunc(pprof.Cmdline))
-		handle("GET /debug/pprof/profile", http.HandlerFunc(pprof.Profile))
-		handle("GET /debug/pprof/symbol", http.HandlerFunc(pprof.Symbol))
-		handle("GET /debug/pprof/trace", http.HandlerFunc(pprof.Trace))
+		taken[r.path] = true
+		handler := r.handler
+		if !r.endless {
+			handler = bounded(handler)
+		}
+		mux.Handle("GET "+o.RoutePrefix+r.path, handler)
 	}
-	if prefix != "" {
-		mux.Handle("GET /{$}", http.RedirectHandler(prefix+"/", http.StatusFound))
+	if o.RoutePrefix != "" {
+		mux.Handle("GET /{$}", http.RedirectHandler(o.RoutePrefix+"/", http.StatusFound))
 	}
 	h.Handler = secured(mux)
 	return h, nil
 }
 
-// Server puts the limits of an exposed server around a handler.
-func Server(handler http.Handler) *http.Server {
-	return &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+// routes is the table of all pages. The telemetry path, which can be anything, comes last.
+func (h *Handler) routes(o *Options) ([]route, error) {
+	page, err := newPage(o, h.stateName)
+	if err != nil {
+		return nil, err
+	}
+	out := []route{
+		{path: "/{$}", handler: page},
+		{path: "/style.css", handler: asset("style.css", "text/css; charset=utf-8")},
+		{path: "/icon.svg", handler: asset("icon.svg", "image/svg+xml")},
+		{path: "/config", handler: configHandler(o)},
+		{path: "/-/healthy", handler: plain(func() (int, string) { return http.StatusOK, "healthy\n" })},
+		{path: "/-/ready", handler: plain(h.readiness)},
+	}
+	if o.Pprof {
+		index := http.StripPrefix(o.RoutePrefix, http.HandlerFunc(pprof.Index))
+		out = append(out,
+			route{path: "/debug/pprof/", handler: noStore(index), endless: true}, // ?seconds= makes a difference of two
+			route{path: "/debug/pprof/cmdline", handler: noStore(http.HandlerFunc(pprof.Cmdline))},
+			route{path: "/debug/pprof/profile", handler: noStore(http.HandlerFunc(pprof.Profile)), endless: true},
+			route{path: "/debug/pprof/symbol", handler: noStore(http.HandlerFunc(pprof.Symbol))},
+			route{path: "/debug/pprof/trace", handler: noStore(http.HandlerFunc(pprof.Trace)), endless: true},
+		)
+	}
+	return append(out, route{path: o.TelemetryPath, handler: metricsHandler(o)}), nil
 }
 
-func metricsHandler(o *Options) http.Handler {
-	opts := promhttp.HandlerOpts{
-		EnableOpenMetrics:   true,
-		MaxRequestsInFlight: o.MaxRequests,
-		ErrorHandling:       promhttp.ContinueOnError,
-		ErrorLog:            errorLog{o.Logger},
-		ProcessStartTime:    o.Start,
-		OfferedCompressions: []promhttp.Compression{promhttp.Identity, promhttp.Gzip, promhttp.Zstd},
+func (h *Handler) readiness() (int, string) {
+	code := http.StatusServiceUnavailable
+	if h.state.Load() == ready {
+		code = http.StatusOK
 	}
-	if !o.InstrumentHandler {
-		return promhttp.HandlerFor(o.Registry, opts)
-	}
-	opts.Registry = o.Registry
-	return promhttp.InstrumentMetricHandler(o.Registry, promhttp.HandlerFor(o.Registry, opts))
-}
-
-// errorLog is what promhttp tells gathering errors to.
-type errorLog struct{ logger *slog.Logger }
-
-func (l errorLog) Println(v ...any) {
-	l.logger.Error("metrics could not be gathered whole", "err", strings.TrimSpace(fmt.Sprintln(v...)))
+	return code, h.stateName() + "\n"
 }
 
 func configHandler(o *Options) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return noStore(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/yaml; charset=utf-8")
 		w.Header().Set("X-Config-Hash", o.ConfigHash)
-		w.Header().Set("Cache-Control", "no-store")
 		write(w, o.Config)
-	})
+	}))
 }
 
 func plain(answer func() (int, string)) http.Handler {
@@ -138,21 +163,3 @@ func plain(answer func() (int, string)) http.Handler {
 
 // write sends the body; a reader that has gone away is nobody's fault.
 func write(w http.ResponseWriter, body []byte) { _, _ = w.Write(body) }
-
-// secured sets the headers that keep pages from being framed, sniffed or scripted. The toolkit's web configuration sets some of them
-// before, and wins.
-func secured(next http.Handler) http.Handler {
-	headers := map[string]string{
-		"Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",
-		"X-Content-Type-Options":  "nosniff",
-		"Referrer-Policy":         "no-referrer",
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for name, value := range headers {
-			if w.Header().Get(name) == "" {
-				w.Header().Set(name, value)
-			}
-		}
-		next.ServeHTTP(w, r)
-	})
-}

@@ -12,59 +12,62 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 )
 
-func checkConfigCommand(app *kingpin.Application) command {
-	check := app.GetCommand("check")
-	if check == nil {
-		check = app.Command("check", "Check files without running anything.")
-	}
+func checkCommands(app *kingpin.Application) []command {
+	check := app.Command("check", "Check files without running anything.")
+	return []command{checkConfigCommand(check), checkWebConfigCommand(check)}
+}
+
+func checkConfigCommand(check *kingpin.CmdClause) command {
 	cmd := check.Command("config", "Load configuration files as the daemon would and print everything that is wrong.")
 	files := cmd.Arg("file", "Files; later ones are merged over earlier ones.").Required().Strings()
 	strict := cmd.Flag("strict-secrets", "Open the files of secrets, too.").Bool()
 	format := cmd.Flag("format", "How findings are printed: text or json.").Default("text").Enum("text", "json")
-	show := cmd.Flag("print", "Print the effective configuration, defaults filled in and secrets removed.").Bool()
+	show := cmd.Flag("print", "Print the effective configuration as YAML, defaults filled in and secrets removed.").Bool()
 	return command{cmd.FullCommand(), func(s *session) int {
+		if *show && *format == "json" {
+			s.complainf("--print: the configuration is YAML, --format=json is for findings")
+			return exitUsage
+		}
 		c, err := config.Load(config.Options{Files: *files, Env: os.Environ(), ExpandEnv: s.expandEnv, StrictSecrets: *strict})
-		var warnings []config.Finding
-		if c != nil {
-			warnings = c.Warnings
-		}
 		if *format == "json" {
-			return checkJSON(s, err, warnings)
-		}
-		for _, w := range warnings {
-			fmt.Fprintf(s.stderr, "%s (warning)\n", w)
+			return checkJSON(s, c, err)
 		}
 		if err != nil {
 			fmt.Fprintln(s.stderr, err)
 			return exitFailure
 		}
-		if *show {
-			text, err := c.YAML()
-			if err != nil {
-				fmt.Fprintln(s.stderr, err)
-				return exitFailure
-			}
-			fmt.Fprintf(s.stdout, "%s", text)
+		for _, w := range c.Warnings {
+			fmt.Fprintf(s.stderr, "%s (warning)\n", w)
+		}
+		if !*show {
+			fmt.Fprintf(s.stdout, "ok: %s\n", plural(len(c.Targets), "target"))
 			return exitOK
 		}
-		fmt.Fprintf(s.stdout, "ok: %d targets\n", len(c.Targets))
+		text, err := c.YAML()
+		if err != nil {
+			s.complainf("print configuration: %v", err)
+			return exitFailure
+		}
+		fmt.Fprintf(s.stdout, "%s", text)
 		return exitOK
 	}}
 }
 
-func checkJSON(s *session, err error, warnings []config.Finding) int {
+// checkJSON prints the findings for programs. c is nil if there are errors.
+func checkJSON(s *session, c *config.Config, err error) int {
 	result := struct {
 		OK       bool             `json:"ok"`
 		Errors   []config.Finding `json:"errors"`
+		Omitted  int              `json:"omitted,omitempty"` // errors beyond those listed
 		Warnings []config.Finding `json:"warnings"`
-	}{err == nil, []config.Finding{}, append([]config.Finding{}, warnings...)}
-	if err != nil {
-		var list *config.Errors
-		if errors.As(err, &list) {
-			result.Errors = list.Findings
-		} else {
-			result.Errors = append(result.Errors, config.Finding{Message: err.Error()})
-		}
+	}{OK: err == nil, Errors: []config.Finding{}, Warnings: []config.Finding{}}
+	if c != nil {
+		result.Warnings = append(result.Warnings, c.Warnings...)
+	}
+	if list, ok := errors.AsType[*config.Errors](err); ok {
+		result.Errors, result.Omitted = list.Findings, list.Omitted
+	} else if err != nil {
+		result.Errors = append(result.Errors, config.Finding{Message: err.Error()})
 	}
 	encoder := json.NewEncoder(s.stdout)
 	encoder.SetIndent("", "  ")
@@ -74,8 +77,8 @@ func checkJSON(s *session, err error, warnings []config.Finding) int {
 	return exitOK
 }
 
-func checkWebConfigCommand(app *kingpin.Application) command {
-	cmd := app.GetCommand("check").Command("web-config", "Check a web configuration file (TLS, basic auth).")
+func checkWebConfigCommand(check *kingpin.CmdClause) command {
+	cmd := check.Command("web-config", "Check a web configuration file (TLS, basic auth).")
 	file := cmd.Arg("file", "The file given to --web.config.file.").Required().String()
 	return command{cmd.FullCommand(), func(s *session) int {
 		if err := toolkit.Validate(*file); err != nil {
@@ -85,4 +88,12 @@ func checkWebConfigCommand(app *kingpin.Application) command {
 		fmt.Fprintln(s.stdout, "ok")
 		return exitOK
 	}}
+}
+
+// plural counts things: "1 target", "2 targets".
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -22,12 +23,12 @@ func demoCommand(app *kingpin.Application) command {
 	o := daemonFlags(cmd, demoAddress)
 	return command{cmd.FullCommand(), func(s *session) int {
 		if err := o.validate(); err != nil {
-			fmt.Fprintf(s.stderr, "aiperf-exporter: %v\n", err)
+			s.complainf("%v", err)
 			return exitUsage
 		}
 		code, err := runDemo(s, o)
 		if err != nil {
-			fmt.Fprintf(s.stderr, "aiperf-exporter: demo: %v\n", err)
+			s.complainf("demo: %v", err)
 			return exitFailure
 		}
 		return code
@@ -36,7 +37,7 @@ func demoCommand(app *kingpin.Application) command {
 
 func runDemo(s *session, o *daemonOptions) (code int, err error) {
 	settings := demo.DefaultConfig()
-	settings.Logger = s.logger.With("component", "demo")
+	settings.Logger = s.logger.With(slog.String("component", "demo"))
 	server, err := demo.New(settings)
 	if err != nil {
 		return 0, err //nolint:wrapcheck // the caller names the demo
@@ -55,9 +56,13 @@ func runDemo(s *session, o *daemonOptions) (code int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("configuration: %w", err)
 	}
+	gc, err := c.Generator()
+	if err != nil {
+		return 0, fmt.Errorf("configuration: %w", err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	return serve(s, o, c,
+	return serve(s, o, c, gc,
 		func(listening net.Addr) { welcome(s, o, url, file, listening) },
 		actor{run: func() error { return server.Run(ctx) }, stop: cancel},
 	), nil

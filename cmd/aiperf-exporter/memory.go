@@ -18,13 +18,19 @@ func setMemoryLimit(logger *slog.Logger, ratio float64) {
 	}
 	raw, err := os.ReadFile(cgroupMemoryMax)
 	if err != nil {
-		return // not in a container with a limit
+		return // not in a container with cgroup v2
 	}
-	limit, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
-	if err != nil { // "max"
-		return
+	if limit, ok := memoryLimit(string(raw), ratio); ok {
+		debug.SetMemoryLimit(limit)
+		logger.Info("memory limit from the cgroup", slog.Int64("limit_bytes", limit), slog.Float64("ratio", ratio))
 	}
-	soft := int64(float64(limit) * ratio)
-	debug.SetMemoryLimit(soft)
-	logger.Info("memory limit from the cgroup", "limit_bytes", limit, "soft_limit_bytes", soft)
+}
+
+// memoryLimit is the share of what the file says in bytes; "max" is no limit.
+func memoryLimit(file string, ratio float64) (int64, bool) {
+	limit, err := strconv.ParseInt(strings.TrimSpace(file), 10, 64)
+	if err != nil || limit <= 0 {
+		return 0, false
+	}
+	return int64(float64(limit) * ratio), true
 }

@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/version"
-	"golang.org/x/term"
 
-	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/report"
@@ -64,85 +59,99 @@ func (c reportCollectors) Dropped(target string, reason metrics.DropReason, n in
 }
 
 func runOnce(s *session, o *runOptions) int {
-	if o.duration < 0 || o.requests < 0 || (o.records && o.out == "") {
-		fmt.Fprintln(s.stderr, "aiperf-exporter: --duration and --requests must not be negative, and --records needs --out")
+	if err := o.validate(); err != nil {
+		s.complainf("%v", err)
 		return exitUsage
 	}
-	c, err := config.Load(config.Options{Files: s.files, Env: os.Environ(), ExpandEnv: s.expandEnv})
-	if err != nil {
-		fmt.Fprintln(s.stderr, err)
+	c, gc, ok := s.load()
+	if !ok {
 		return exitFailure
 	}
-	gc, err := c.Generator()
-	if err != nil {
-		fmt.Fprintln(s.stderr, err)
-		return exitFailure
-	}
+	var err error
 	if gc.Targets, err = o.chosen(gc.Targets); err != nil {
-		fmt.Fprintf(s.stderr, "aiperf-exporter: %v\n", err)
+		s.complainf("%v", err)
 		return exitUsage
 	}
 	observer := reportCollectors{}
+	for i := range gc.Targets {
+		observer[gc.Targets[i].Name] = report.NewCollector(gc.Targets[i].SLOs)
+	}
 	e, err := newEngine(c, gc, s.logger, observer)
 	if err != nil {
-		fmt.Fprintln(s.stderr, err)
+		s.complainf("%v", err)
 		return exitFailure
 	}
-	defer e.generator.Close()
-	for i := range e.config.Targets {
-		observer[e.config.Targets[i].Name] = report.NewCollector(e.config.Targets[i].SLOs)
+	interrupted, killed := supervise(s.logger, nil, func(ctx context.Context) { o.traffic(ctx, e.generator) })
+	if killed {
+		return exitKilled
 	}
-	interrupted := o.traffic(e)
-	var reports []*report.Report
-	for i := range e.config.Targets {
-		t := &e.config.Targets[i]
-		reports = append(reports, observer[t.Name].Report(o.meta(t, e, interrupted)))
+	defer e.generator.Close()
+	reports := make([]*report.Report, 0, len(e.targets))
+	for i := range e.targets {
+		meta := o.meta(&e.targets[i], e)
+		meta.Command = program + " " + strings.Join(s.args, " ")
+		meta.Interrupted = interrupted
+		reports = append(reports, observer[meta.Target].Report(meta))
 	}
 	return o.publish(s, reports)
 }
 
-// chosen picks the targets of --target.
+// validate finds what is wrong with the values of flags; the error names the flag.
+func (o *runOptions) validate() error {
+	switch {
+	case o.duration < 0:
+		return fmt.Errorf("--duration: must not be negative, got %v", o.duration)
+	case o.requests < 0:
+		return fmt.Errorf("--requests: must not be negative, got %d", o.requests)
+	case o.grace < 0:
+		return fmt.Errorf("--grace: must not be negative, got %v", o.grace)
+	case o.records && o.out == "":
+		return errors.New("--records: needs --out, the folder in which the file will be")
+	}
+	return nil
+}
+
+// chosen picks the targets of --target, each once, else all that are not paused. Who names a paused target wants it to run.
 func (o *runOptions) chosen(targets []targetConfig) ([]targetConfig, error) {
 	if len(o.targets) == 0 {
-		if len(targets) == 0 {
-			return nil, errors.New("the configuration has no enabled targets")
+		all := slices.DeleteFunc(slices.Clone(targets), func(t targetConfig) bool { return t.Load.Paused })
+		if len(all) == 0 {
+			return nil, errors.New("the configuration has no enabled targets, or all are paused")
 		}
-		return targets, nil
+		return all, nil
 	}
 	var out []targetConfig
-	for _, name := range o.targets {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(o.targets))) {
 		i := slices.IndexFunc(targets, func(t targetConfig) bool { return t.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("no enabled target %q in the configuration", name)
+			return nil, fmt.Errorf("--target: no enabled target %q in the configuration", name)
 		}
-		out = append(out, targets[i])
+		t := targets[i]
+		t.Load.Paused = false
+		out = append(out, t)
 	}
 	return out, nil
 }
 
-// traffic runs the targets and tells whether a signal ended it early.
-func (o *runOptions) traffic(e *engine) (interrupted bool) {
-	signalled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ctx := signalled
+// traffic sends what is asked for, until ctx ends at the latest.
+func (o *runOptions) traffic(ctx context.Context, g *generator.Generator) {
+	if o.duration == 0 && o.requests == 0 {
+		g.Once(ctx)
+		return
+	}
 	if o.duration > 0 {
-		limited, cancel := context.WithTimeout(signalled, o.duration)
+		limited, cancel := context.WithTimeout(ctx, o.duration)
 		defer cancel()
 		ctx = limited
 	}
-	if o.duration == 0 && o.requests == 0 {
-		e.generator.Once(ctx)
-	} else {
-		e.generator.Run(ctx, o.grace, o.requests)
-	}
-	return signalled.Err() != nil
+	g.Run(ctx, o.grace, o.requests)
 }
 
-func (o *runOptions) meta(t *targetConfig, e *engine, interrupted bool) report.Meta {
+// meta is what the report says of a target and what was asked of it.
+func (o *runOptions) meta(t *targetConfig, e *engine) report.Meta {
 	return report.Meta{
 		ID:        report.NewID(),
 		Version:   version.Version,
-		Command:   strings.Join(os.Args, " "),
 		Target:    t.Name,
 		URL:       t.PublicURL(),
 		Model:     t.Model,
@@ -156,21 +165,20 @@ func (o *runOptions) meta(t *targetConfig, e *engine, interrupted bool) report.M
 		Load: report.Load{
 			Mode: string(t.Load.Mode), Rate: t.Load.Hz(), MaxInFlight: t.Load.MaxInFlight, Requests: o.requests, Duration: o.duration,
 		},
-		Seed:        t.Seed,
-		Epoch:       e.clock.Wall(0),
-		Interrupted: interrupted,
+		Seed:  t.Seed,
+		Epoch: e.clock.Wall(0),
 	}
 }
 
 // publish prints and writes the reports and finds the exit code.
 func (o *runOptions) publish(s *session, reports []*report.Report) int {
 	if err := o.print(s, reports); err != nil {
-		fmt.Fprintf(s.stderr, "aiperf-exporter: print report: %v\n", err)
+		s.complainf("print report: %v", err)
 		return exitFailure
 	}
 	if o.out != "" {
 		if err := report.WriteFiles(o.out, o.records, reports...); err != nil {
-			fmt.Fprintf(s.stderr, "aiperf-exporter: %v\n", err)
+			s.complainf("%v", err)
 			return exitFailure
 		}
 	}
@@ -198,21 +206,11 @@ func (o *runOptions) print(s *session, reports []*report.Report) error {
 		if o.format == "csv" {
 			err = r.WriteCSV(s.stdout)
 		} else {
-			err = r.WriteTable(s.stdout, width(s))
+			err = r.WriteTable(s.stdout, s.width())
 		}
 		if err != nil {
 			return err //nolint:wrapcheck // the caller says what was tried
 		}
 	}
 	return nil
-}
-
-// width is that of the terminal, 100 columns where there is none.
-func width(s *session) int {
-	if f, ok := s.stdout.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
-			return columns
-		}
-	}
-	return 100
 }

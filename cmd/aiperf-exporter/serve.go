@@ -3,13 +3,12 @@ package main
 import (
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 
-	"github.com/aiperf-exporter/aiperf-exporter/config"
+	"github.com/aiperf-exporter/aiperf-exporter/web"
 )
 
 // defaultAddress is where the daemon listens.
@@ -20,25 +19,19 @@ func serveCommand(app *kingpin.Application) command {
 	o := daemonFlags(cmd, defaultAddress)
 	return command{cmd.FullCommand(), func(s *session) int {
 		if err := o.validate(); err != nil {
-			fmt.Fprintf(s.stderr, "aiperf-exporter: %v\n", err)
+			s.complainf("%v", err)
 			return exitUsage
 		}
-		c, err := config.Load(config.Options{Files: s.files, Env: os.Environ(), ExpandEnv: s.expandEnv})
-		if err != nil {
-			fmt.Fprintln(s.stderr, err)
+		c, gc, ok := s.load()
+		if !ok {
 			return exitFailure
 		}
-		return serve(s, o, c, nil)
+		return serve(s, o, c, gc, nil)
 	}}
 }
 
-// flagger is an application or one of its commands.
-type flagger interface {
-	Flag(name, help string) *kingpin.FlagClause
-}
-
 // daemonFlags puts the flags of a daemon into a command.
-func daemonFlags(cmd flagger, address string) *daemonOptions {
+func daemonFlags(cmd *kingpin.CmdClause, address string) *daemonOptions {
 	o := &daemonOptions{toolkit: kingpinflag.AddFlags(cmd, address)}
 	cmd.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&o.telemetryPath)
 	cmd.Flag("web.external-url", "URL under which the exporter is reachable from outside, for example behind a proxy; its path is the default of --web.route-prefix.").StringVar(&o.externalURL)
@@ -46,24 +39,31 @@ func daemonFlags(cmd flagger, address string) *daemonOptions {
 	cmd.Flag("web.max-requests", "Most scrapes that may run at the same time; further ones get 503. 0 = no limit.").Default("40").IntVar(&o.maxRequests)
 	cmd.Flag("web.enable-pprof", "Serve profiles of this process at /debug/pprof/.").BoolVar(&o.pprof)
 	cmd.Flag("web.disable-exporter-metrics", "Leave out go_*, process_* and promhttp_*.").BoolVar(&o.disableExporterMetrics)
-	cmd.Flag("shutdown.grace", "How long running requests may take to end when the process is asked to stop.").Default("30s").DurationVar(&o.grace)
+	cmd.Flag("shutdown.grace", "How long running requests may take to end when the process is asked to stop; what is left then is cancelled.").Default("30s").DurationVar(&o.grace)
 	cmd.Flag("runtime.memory-limit-ratio", "Share of the container's memory that the garbage collector keeps below, unless GOMEMLIMIT is set. 0 = off.").Default("0.9").Float64Var(&o.memoryLimitRatio)
 	return o
 }
 
+// validate finds what is wrong with the values of flags; the error names the flag.
 func (o *daemonOptions) validate() error {
-	if !strings.HasPrefix(o.telemetryPath, "/") || len(o.telemetryPath) < 2 {
-		return fmt.Errorf("--web.telemetry-path: must begin with / and name a path, got %q", o.telemetryPath)
+	if !web.ValidPath(o.telemetryPath) {
+		return fmt.Errorf("--web.telemetry-path: must be a path like /metrics, got %q", o.telemetryPath)
 	}
 	if o.externalURL != "" {
-		if u, err := url.Parse(o.externalURL); err != nil || u.Host == "" {
-			return fmt.Errorf("--web.external-url: must be a URL with a host, got %q", o.externalURL)
+		if u, err := url.Parse(o.externalURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			return fmt.Errorf("--web.external-url: must be a URL like https://host/path, got %q", o.externalURL)
 		}
 	}
-	if p := o.routePrefix; p != "" && !strings.HasPrefix(p, "/") {
-		return fmt.Errorf("--web.route-prefix: must begin with /, got %q", p)
+	if p := o.prefix(); p != "" && !web.ValidPath(p) {
+		return fmt.Errorf("--web.route-prefix, or the path of --web.external-url: must be a path like /aiperf, got %q", p)
 	}
-	if o.memoryLimitRatio < 0 || o.memoryLimitRatio > 1 {
+	if o.maxRequests < 0 {
+		return fmt.Errorf("--web.max-requests: must not be negative, got %d", o.maxRequests)
+	}
+	if o.grace < 0 {
+		return fmt.Errorf("--shutdown.grace: must not be negative, got %v", o.grace)
+	}
+	if !(o.memoryLimitRatio >= 0 && o.memoryLimitRatio <= 1) {
 		return fmt.Errorf("--runtime.memory-limit-ratio: must be between 0 and 1, got %v", o.memoryLimitRatio)
 	}
 	return nil

@@ -1,75 +1,45 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/pprof"
 	"syscall"
-
-	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-var (
-	errSignal       = errors.New("signal")
-	errSecondSignal = errors.New("second signal")
-)
-
-// signals is the actor that ends when the process is asked to. A second request while it ends stops the process at once.
-type signals struct {
-	logger *slog.Logger
-	got    chan os.Signal
-	quit   chan struct{}
-}
-
-func newSignals(logger *slog.Logger) *signals {
-	s := &signals{logger: logger, got: make(chan os.Signal, 4), quit: make(chan struct{})}
-	signal.Notify(s.got, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1)
-	return s
-}
-
-func (s *signals) run() error {
+// supervise does work and waits for it. SIGINT or SIGTERM ends its context, after which it should come to its end; a second one ends the
+// wait at once: killed, and nothing that work uses may be touched any more. others are what further signals do.
+func supervise(logger *slog.Logger, others map[os.Signal]func(), work func(ctx context.Context)) (asked, killed bool) {
+	got := make(chan os.Signal, 4)
+	signal.Notify(got, syscall.SIGINT, syscall.SIGTERM)
+	for sig := range others {
+		signal.Notify(got, sig)
+	}
+	defer signal.Stop(got)
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		work(ctx)
+	}()
 	for {
 		select {
-		case <-s.quit:
-			return nil
-		case sig := <-s.got:
-			switch sig {
-			case syscall.SIGHUP:
-				s.logger.Warn("reload is not available in this version, the configuration stays as it is")
-			case syscall.SIGUSR1:
-				s.dump()
+		case <-ended:
+			return ctx.Err() != nil, false
+		case sig := <-got:
+			other, known := others[sig]
+			switch {
+			case known:
+				other()
+			case ctx.Err() != nil:
+				logger.Warn("stopped at once", slog.String("signal", sig.String()))
+				return true, true
 			default:
-				s.logger.Info("stopping, once more stops at once", "signal", sig.String())
-				return errSignal
+				logger.Info("stopping, once more stops at once", slog.String("signal", sig.String()))
+				stop()
 			}
 		}
 	}
-}
-
-// dump writes all goroutines to standard error.
-func (s *signals) dump() {
-	if err := pprof.Lookup("goroutine").WriteTo(os.Stderr, 1); err != nil {
-		s.logger.Error("goroutines could not be dumped", "err", err)
-	}
-}
-
-// stop lets run end, and from now on ends the process at the next signal.
-func (s *signals) stop(error) {
-	close(s.quit)
-	go func() {
-		for sig := range s.got {
-			if sig == syscall.SIGINT || sig == syscall.SIGTERM {
-				s.logger.Warn("stopped at once", "signal", sig.String())
-				os.Exit(exitKilled) //nolint:forbidigo // the one way to stop without waiting
-			}
-		}
-	}()
-}
-
-// notify tells systemd, if it started this process, how it is doing.
-func notify(state string) {
-	// Without systemd there is nobody to tell, and with it nothing better to do about an error.
-	_, _ = daemon.SdNotify(false, state)
 }

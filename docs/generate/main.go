@@ -1,69 +1,48 @@
-// Command generate writes the reference of all series, metrics.md, from the table that the exporter itself uses.
+// Command generate writes the pages of docs/ that come from code: metrics.md from the table of series, configuration.md from the
+// configuration's own structs, their defaults and the comments of their fields. So page and program cannot drift apart.
+//
+// To add a page: one line in the table pages.
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"strings"
-
-	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"path/filepath"
 )
 
-const head = `# Series
+//go:generate go run . ../configuration.md
 
-Written by ` + "`make gen`" + ` from the table in [metrics/series.go](../metrics/series.go); ` + "`aiperf-exporter series`" + ` prints the same for
-your configuration. Every series exists at zero from the moment its target starts. Times are seconds, sizes bytes, shares 0–1.
-
-The series of a target carry the labels ` + "`target`, `model` and `workload`" + `, then the names in ` + "`metrics.extra_labels`" + `; below are only the
-labels beyond those. ` + "`global.labels`" + ` stand on all series. Histograms are classic and native in one (` + "`metrics.histograms`" + `); native ones need
-` + "`scrape_native_histograms: true`" + ` in Prometheus. The limits of your SLOs are bucket boundaries of the measures that they limit.
-`
+// pages are what can be written, by file name.
+var pages = map[string]func() ([]byte, error){
+	"metrics.md":       seriesPage,
+	"configuration.md": configurationPage,
+}
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: generate FILE")
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: generate FILE...")
 		os.Exit(2)
 	}
-	if err := os.WriteFile(os.Args[1], reference(), 0o644); err != nil { //nolint:gosec // a page for everybody
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	for _, file := range os.Args[1:] {
+		if err := write(file); err != nil {
+			fmt.Fprintf(os.Stderr, "generate: %s: %v\n", file, err)
+			os.Exit(1)
+		}
 	}
 }
 
-// reference is the page.
-func reference() []byte {
-	var out bytes.Buffer
-	out.WriteString(head)
-	for _, part := range []struct {
-		title string
-		scope metrics.Scope
-	}{{"Of each target", metrics.PerTarget}, {"Of the exporter", metrics.PerProcess}} {
-		fmt.Fprintf(&out, "\n## %s\n\n| series | type | labels | meaning |\n|---|---|---|---|\n", part.title)
-		for _, s := range metrics.Table() {
-			if s.Scope == part.scope {
-				fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", s.Name, s.Kind, labels(s.Labels), strings.ReplaceAll(s.Help, "|", `\|`))
-			}
-		}
+// write makes the page that the name of the file says.
+func write(file string) error {
+	page, ok := pages[filepath.Base(file)]
+	if !ok {
+		return fmt.Errorf("there is no page of that name")
 	}
-	out.WriteString("\n## Bucket boundaries\n\n| series | classic boundaries |\n|---|---|\n")
-	for _, s := range metrics.Table() {
-		if s.Kind == metrics.Histogram {
-			fmt.Fprintf(&out, "| `%s` | %s |\n", s.Name, strings.Trim(fmt.Sprint(s.Bounds), "[]"))
-		}
+	text, err := page()
+	if err != nil {
+		return err
 	}
-	return out.Bytes()
-}
-
-// labels lists names, and the values where they are a short closed list.
-func labels(list []metrics.Label) string {
-	var out []string
-	for _, l := range list {
-		text := "`" + l.Name + "`"
-		if len(l.Values) > 0 {
-			text += " (" + strings.Join(l.Values, ", ") + ")"
-		}
-		out = append(out, text)
+	if err := os.WriteFile(file, text, 0o644); err != nil { //nolint:gosec // a page for everybody
+		return fmt.Errorf("write page: %w", err)
 	}
-	return strings.Join(out, "; ")
+	return nil
 }

@@ -14,20 +14,23 @@ type MaxTokensField string
 
 // The choices of max_tokens_field.
 const (
-	FieldAuto                MaxTokensField = "auto" // the protocol's own
+	FieldAuto                MaxTokensField = "auto" // `max_completion_tokens` of chat, `max_tokens` of completions
 	FieldMaxTokens           MaxTokensField = "max_tokens"
 	FieldMaxCompletionTokens MaxTokensField = "max_completion_tokens"
 )
 
 // Config is the part of `endpoint:` that concerns the wire protocol.
+//
+// The comments of its fields are the reference that users read, docs/configuration.md.
 type Config struct {
-	Type Type `koanf:"type" yaml:"type"`
-	// Path replaces the protocol's path; "" keeps it.
+	Type Type `koanf:"type" yaml:"type"` // wire protocol that the server speaks
+	// Path in place of the protocol's own, `/v1/chat/completions` or `/v1/completions`. It begins with a slash and is appended to `url`.
 	Path           string         `koanf:"path" yaml:"path,omitempty"`
-	MaxTokensField MaxTokensField `koanf:"max_tokens_field" yaml:"max_tokens_field"`
-	// ContinuousUsage asks for cumulative usage in each chunk (vLLM, SGLang, TensorRT-LLM).
+	MaxTokensField MaxTokensField `koanf:"max_tokens_field" yaml:"max_tokens_field"` // field of the body that limits the length of the answer
+	// Ask for the number of tokens so far in each chunk (vLLM, SGLang, TensorRT-LLM), so that tokens that share the first chunk do not
+	// distort the inter-token latency.
 	ContinuousUsage bool `koanf:"continuous_usage" yaml:"continuous_usage,omitempty"`
-	// IgnoreEOS makes the server generate exactly the wished length (ignore_eos and min_tokens; vLLM, SGLang, TensorRT-LLM).
+	// Ask for answers of exactly the wished length, with `ignore_eos` and `min_tokens` (vLLM, SGLang, TensorRT-LLM).
 	IgnoreEOS bool `koanf:"ignore_eos" yaml:"ignore_eos,omitempty"`
 }
 

@@ -18,8 +18,8 @@ type Mode string
 
 // The arrival processes.
 const (
-	Constant Mode = "constant" // one arrival every 1/rate
-	Poisson  Mode = "poisson"  // independent arrivals: exponential intervals with the mean 1/rate
+	Constant Mode = "constant" // evenly spaced, at the same instants after a restart
+	Poisson  Mode = "poisson"  // independent of each other, as those of many users, in exponential intervals
 )
 
 // Valid tells whether the mode can be run.
@@ -33,33 +33,35 @@ type OnFull string
 
 // The policies.
 const (
-	Drop  OnFull = "drop"  // counted as dropped{reason="in_flight"}
-	Queue OnFull = "queue" // waits, and keeps its scheduled instant
+	Drop  OnFull = "drop"  // it is not sent, and counted with the reason `in_flight`
+	Queue OnFull = "queue" // it waits, and keeps its scheduled instant
 )
 
 // Valid tells whether the policy is one of the list.
 func (o OnFull) Valid() bool { return o == Drop || o == Queue }
 
 // Config is one entry under `loads:`.
+//
+// The comments of its fields are the reference that users read, docs/configuration.md.
 type Config struct {
-	Mode     Mode          `koanf:"mode" yaml:"mode"`
-	Rate     float64       `koanf:"rate" yaml:"rate,omitempty"`         // requests per second; exactly one of rate and interval
-	Interval time.Duration `koanf:"interval" yaml:"interval,omitempty"` // time between requests
-	// MaxInFlight bounds the requests of the target that run at the same time.
+	Mode     Mode          `koanf:"mode" yaml:"mode"`                   // how arrivals lie in time
+	Rate     float64       `koanf:"rate" yaml:"rate,omitempty"`         // requests per second; excludes `interval`, without both it is one request in 30s
+	Interval time.Duration `koanf:"interval" yaml:"interval,omitempty"` // time between requests, on average; excludes `rate`
+	// Requests of the target that may run at the same time.
 	MaxInFlight int         `koanf:"max_in_flight" yaml:"max_in_flight"`
-	OnFull      OnFull      `koanf:"on_full" yaml:"on_full"`
+	OnFull      OnFull      `koanf:"on_full" yaml:"on_full"` // what becomes of an arrival when `max_in_flight` requests run already
 	Queue       QueueConfig `koanf:"queue" yaml:"queue"`
-	// MaxCatchup is how late a wake-up may be before the arrivals it missed are dropped as scheduler_late.
+	// How late the exporter may wake up before the arrivals that it missed are dropped as `scheduler_late`.
 	MaxCatchup time.Duration `koanf:"max_catchup" yaml:"max_catchup"`
-	// WarmupRequests is how many requests after the start are sent and checked but kept out of every other series.
+	// Requests after the start that are sent and checked, but kept out of all series of requests except `aiperf_warmup_requests_total`.
 	WarmupRequests int  `koanf:"warmup_requests" yaml:"warmup_requests,omitempty"`
-	Paused         bool `koanf:"paused" yaml:"paused,omitempty"`
+	Paused         bool `koanf:"paused" yaml:"paused,omitempty"` // no arrivals; the series of the target stay
 }
 
 // QueueConfig bounds the queue of on_full: queue.
 type QueueConfig struct {
-	Size int `koanf:"size" yaml:"size"`
-	// MaxWait is how long an arrival may wait in the queue before it is dropped as queue_timeout.
+	Size int `koanf:"size" yaml:"size"` // arrivals that may wait; further ones are dropped as `queue_full`
+	// How long an arrival may wait before it is dropped as `queue_timeout`.
 	MaxWait time.Duration `koanf:"max_wait" yaml:"max_wait"`
 }
 

@@ -11,58 +11,85 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-// errBodyTooLarge tells that an answer holds more bytes than may be read.
-var errBodyTooLarge = errors.New("answer too large")
-
 // classify names the class of a failed exchange. No class and cancelled = true means that the caller ended it on purpose.
 func classify(ctx context.Context, err error, t *trace, header bool) (class metrics.ErrorClass, cancelled bool) {
 	var expired *timeoutError
-	if errors.As(context.Cause(ctx), &expired) {
+	switch {
+	case errors.As(context.Cause(ctx), &expired):
 		return expired.class, false
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return "", true
-	}
-	if errors.Is(err, ErrEventTooLarge) || errors.Is(err, errBodyTooLarge) {
+	case errors.Is(err, ErrEventTooLarge), errors.Is(err, errBodyTooLarge):
 		return metrics.ErrResponseTooLarge, false
-	}
-	if header {
-		return metrics.ErrTruncated, false
+	case errors.Is(err, errEncoded):
+		return metrics.ErrParse, false
 	}
 	t.mu.Lock()
 	obtained, sent, tlsError := t.obtained, t.timeline.Sent != 0, t.tlsError
 	t.mu.Unlock()
-	switch {
-	case isDNS(err):
-		return metrics.ErrDNS, false
-	case !obtained && isTimeout(err):
-		return metrics.ErrTimeoutConnect, false
-	case !obtained && (tlsError != nil || isTLS(err)):
-		return metrics.ErrTLS, false
-	case !obtained || !sent:
-		return metrics.ErrConnect, false
-	// net/http has no type for this error.
-	case strings.Contains(err.Error(), "malformed HTTP"):
-		return metrics.ErrParse, false
+	if !obtained {
+		return classifyDial(err, tlsError), false
 	}
-	return metrics.ErrTruncated, false
+	return classifyAnswer(err, sent, header), false
 }
 
-func isDNS(err error) bool {
+// classifyDial names the class of a failure to get a connection.
+func classifyDial(err, tlsError error) metrics.ErrorClass {
 	var dns *net.DNSError
-	return errors.As(err, &dns)
+	var timeout net.Error
+	switch {
+	case errors.As(err, &dns):
+		return metrics.ErrDNS
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return metrics.ErrTimeoutConnect
+	case tlsError != nil, isTLS(err):
+		return metrics.ErrTLS
+	}
+	return metrics.ErrConnect
 }
 
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
+// classifyAnswer names the class of a failure on a connection. One that breaks before the header has come is lost while writing if it
+// breaks then or if the server had closed it, kept alive, before the request; which of the two sides was first is not always known, so
+// that a request on a kept connection may also count as cut off by a server that had closed it just before.
+func classifyAnswer(err error, sent, header bool) metrics.ErrorClass {
+	var op *net.OpError
+	switch {
+	case says(err, "response headers exceeded"):
+		return metrics.ErrResponseTooLarge
+	case isMalformed(err):
+		return metrics.ErrParse
+	case header:
+		return metrics.ErrTruncated
+	// With TLS 1.3 a server refuses the client's certificate only after the handshake.
+	case isTLS(err):
+		return metrics.ErrTLS
+	case !sent, errors.As(err, &op) && op.Op == "write", says(err, "server closed idle connection"):
+		return metrics.ErrConnect
+	}
+	return metrics.ErrTruncated
 }
 
 func isTLS(err error) bool {
 	var verification *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	var alert tls.AlertError
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
-	return errors.As(err, &verification) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &authority) || errors.As(err, &host)
+	var op *net.OpError
+	return errors.As(err, &verification) || errors.As(err, &record) || errors.As(err, &authority) || errors.As(err, &host) ||
+		errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") // TLS alerts
+}
+
+// isMalformed tells that an answer is not HTTP. Most of these errors have no type in net/http.
+func isMalformed(err error) bool {
+	return says(err, "malformed", "Content-Length", "transfer encoding", "1xx informational responses", "chunked encoding", "chunk length", "line too long")
+}
+
+func says(err error, phrases ...string) bool {
+	text := err.Error()
+	for _, phrase := range phrases {
+		if strings.Contains(text, phrase) {
+			return true
+		}
+	}
+	return false
 }

@@ -13,8 +13,8 @@ type HTTPVersion string
 
 // The versions. HTTP/1.1 is the default: one connection per stream, so that streams do not delay each other, and kernel stamps.
 const (
-	HTTP1 HTTPVersion = "1.1"
-	HTTP2 HTTPVersion = "2"
+	HTTP1 HTTPVersion = "1.1" // a connection serves one request at a time, and the kernel stamps what arrives
+	HTTP2 HTTPVersion = "2"   // requests share a connection, which couples their latencies; no kernel stamps
 )
 
 // Reuse says whether a request may use a connection of an earlier one.
@@ -22,8 +22,8 @@ type Reuse string
 
 // The choices of reuse. A pooled connection hides DNS, load balancer and certificate faults, hence the default is fresh.
 const (
-	Fresh     Reuse = "fresh"
-	KeepAlive Reuse = "keepalive"
+	Fresh     Reuse = "fresh"     // a new connection for each request, which shows faults of DNS, load balancer and certificate
+	KeepAlive Reuse = "keepalive" // a connection stays open for later requests, up to 5m without one
 )
 
 // Timestamps selects where the arrival instants of an answer come from.
@@ -31,10 +31,10 @@ type Timestamps string
 
 // The choices of timestamps.
 const (
-	// KernelTimestamps are when bytes reached the socket, whatever this process was doing then. Where there are none (HTTP/2, systems
+	// KernelTimestamps are when bytes reached the socket, whatever this process was doing then; where there are none (HTTP/2, systems
 	// other than Linux), the return of the read stands in.
 	KernelTimestamps Timestamps = "kernel"
-	// ReadTimestamps are when a read returned: what every other client measures.
+	// ReadTimestamps are when a read returned, as in any other client.
 	ReadTimestamps Timestamps = "read"
 )
 
@@ -56,11 +56,13 @@ type Config struct {
 type Credential func() (header, value string, err error)
 
 // Timeouts are counted apart. 0 = no limit, which only Total may have.
+//
+// The comments of its fields are the reference that users read, docs/configuration.md.
 type Timeouts struct {
-	Connect    time.Duration `koanf:"connect" yaml:"connect"`         // name lookup, TCP and TLS
-	FirstToken time.Duration `koanf:"first_token" yaml:"first_token"` // start until the first generated token
-	Idle       time.Duration `koanf:"idle" yaml:"idle"`               // between bytes, once the answer's body has begun
-	Total      time.Duration `koanf:"total" yaml:"total"`             // start until the end of the answer
+	Connect    time.Duration `koanf:"connect" yaml:"connect"`         // from the start of a request until it has a connection: name lookup, TCP and TLS
+	FirstToken time.Duration `koanf:"first_token" yaml:"first_token"` // from the start of a request until its first generated token; streams only
+	Idle       time.Duration `koanf:"idle" yaml:"idle"`               // longest silence once the body of the answer has begun
+	Total      time.Duration `koanf:"total" yaml:"total"`             // from the start of a request until the end of its answer; 0 = no limit
 }
 
 // DefaultConfig is a client without credentials: HTTP/1.1, a fresh connection for each request, bounded in everything.

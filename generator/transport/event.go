@@ -8,6 +8,8 @@ type Event struct {
 	Comment bool
 	// Body: the whole body of an answer that is not a stream.
 	Body bool
+	// Cut: the stream ended inside the event, so that its data may be a part of what was meant.
+	Cut bool
 	// At is the arrival of the bytes that completed the event, in nanoseconds since the process epoch.
 	At int64
 	// Read numbers the read that completed the event; events of one read have the same number.

@@ -153,7 +153,9 @@ func (f *Framer) Close(ev *Event) (bool, error) {
 	if len(line) > 0 {
 		f.takeLine(line, ev)
 	}
-	return f.dispatch(ev), nil
+	ok := f.dispatch(ev)
+	ev.Cut = ok && !ev.Comment
+	return ok, nil
 }
 
 // nextLine consumes one line, without its end, from the current read; false when the read holds no further line end.

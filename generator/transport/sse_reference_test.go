@@ -31,6 +31,15 @@ func (f framing) untimed() framing {
 	return out
 }
 
+// singleBytes cuts a stream into reads of one byte.
+func singleBytes(stream string) []string {
+	reads := make([]string, len(stream))
+	for i := range reads {
+		reads[i] = stream[i : i+1]
+	}
+	return reads
+}
+
 // arrival is the instant at which the tests let a read arrive.
 func arrival(read int64) int64 { return 1_000_000 + 7*read }
 

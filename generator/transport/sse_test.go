@@ -59,8 +59,11 @@ var streams = []struct {
 	{"bytes that are not UTF-8", "data: \xff\xc3\n\n", []framed{event("\xff\xc3")}},
 	{"bytes of zero", "data: a\x00b\n\n\x00\n", []framed{event("a\x00b")}},
 	{"the stream is empty", "", nil},
-	{"an answer of a chat server", "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\n\ndata: [DONE]\n\n",
-		[]framed{event(`{"choices":[{"delta":{"content":"A"}}]}`), event(`{"choices":[],"usage":{"prompt_tokens":1}}`), event("[DONE]")}},
+	{
+		"an answer of a chat server",
+		"data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\n\ndata: [DONE]\n\n",
+		[]framed{event(`{"choices":[{"delta":{"content":"A"}}]}`), event(`{"choices":[],"usage":{"prompt_tokens":1}}`), event("[DONE]")},
+	},
 }
 
 func TestFramerCutsEvents(t *testing.T) {
@@ -99,7 +102,7 @@ func TestFramerDoesNotDependOnReads(t *testing.T) {
 					check([]string{tc.stream[:i], tc.stream[i:j], tc.stream[j:]})
 				}
 			}
-			check(strings.Split(tc.stream, ""))
+			check(singleBytes(tc.stream))
 		})
 	}
 }
@@ -137,8 +140,11 @@ func TestFramerRefusesEventsThatAreTooLarge(t *testing.T) {
 		{"many empty lines", strings.Repeat("data\n", limit+1) + "\n", framing{TooLarge: true}},
 		{"a name and data", "event: 0123456789\ndata: 01234\n\n", framing{TooLarge: true}},
 		{"a comment", ":" + fits + "xxxxxx\ndata: a\n\n", framing{TooLarge: true}},
-		{"lines that are not kept do not add up", strings.Repeat("id: 1\n: c\n", 3) + "data: a\n\n",
-			framing{Events: []framed{comment(), comment(), comment(), event("a")}}},
+		{
+			"lines that are not kept do not add up",
+			strings.Repeat("id: 1\n: c\n", 3) + "data: a\n\n",
+			framing{Events: []framed{comment(), comment(), comment(), event("a")}},
+		},
 		{"events do not add up", strings.Repeat("data: abcdefgh\n\n", 3), framing{Events: []framed{event("abcdefgh"), event("abcdefgh"), event("abcdefgh")}}},
 	}
 	for _, tc := range cases {
@@ -151,7 +157,7 @@ func TestFramerRefusesEventsThatAreTooLarge(t *testing.T) {
 					t.Fatalf("cut at %d (-want +got):\n%s", i, diff)
 				}
 			}
-			if diff := cmp.Diff(tc.want, frame(t, f, strings.Split(tc.stream, "")).untimed()); diff != "" {
+			if diff := cmp.Diff(tc.want, frame(t, f, singleBytes(tc.stream)).untimed()); diff != "" {
 				t.Errorf("single bytes (-want +got):\n%s", diff)
 			}
 		})

@@ -4,7 +4,7 @@ package transport
 
 import (
 	"encoding/binary"
-	"fmt"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -13,16 +13,14 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
 // stampedConn is a TCP connection whose reads come with the kernel's receive time (SO_TIMESTAMPNS), so that a late goroutine, a garbage
-// collection or a busy CPU does not look like a slow server.
+// collection or a busy CPU does not look like a slow server. Only one goroutine at a time may read it, as net/http does.
 type stampedConn struct {
-	*net.TCPConn
-	raw    syscall.RawConn
-	stamps stamps
+	net.Conn // not *net.TCPConn, whose WriteTo would read past Read
+	raw      syscall.RawConn
+	slot     stampSlot
 
 	// State of the read in progress: fields, and a function made once, because a closure for each read would be allocated.
 	receive func(fd uintptr) bool
@@ -33,7 +31,7 @@ type stampedConn struct {
 }
 
 // stamped wraps a new connection; one that is not TCP, or whose socket refuses the option, stays as it is.
-func stamped(conn net.Conn, clock *metrics.SystemClock) net.Conn {
+func stamped(conn net.Conn) net.Conn {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {
 		return conn
@@ -49,43 +47,64 @@ func stamped(conn net.Conn, clock *metrics.SystemClock) net.Conn {
 	if err != nil || refused != nil {
 		return conn
 	}
-	c := &stampedConn{TCPConn: tcp, raw: raw}
-	c.stamps.clock = clock
+	c := &stampedConn{Conn: tcp, raw: raw}
 	c.receive = c.recvmsg
 	return c
 }
 
-// LocalAddr implements net.Conn; see stampedAddr.
-func (c *stampedConn) LocalAddr() net.Addr { return stampedAddr{c.TCPConn.LocalAddr(), &c.stamps} }
-
-// WriteTo hides the method of TCPConn, which would read past Read.
-func (c *stampedConn) WriteTo(w io.Writer) (int64, error) {
-	n, err := io.Copy(w, struct{ io.Reader }{c})
+// keepStamping opens a socket for which nothing will ever arrive but which asks for stamps. The kernel stamps arriving packets only while
+// some socket asks, and starts and stops with a delay, by patching its own code. A request on a fresh connection would often get its
+// answer first, and each would have the kernel patched twice. nil where it cannot be had, as then the stamps fall back.
+func keepStamping() io.Closer {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return n, fmt.Errorf("copy from connection: %w", err)
+		return nil
 	}
-	return n, nil
+	file := os.NewFile(uintptr(fd), "timestamps")
+	if err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1); err != nil {
+		_ = file.Close()
+		return nil
+	}
+	return file
 }
+
+// LocalAddr implements net.Conn; see stampedAddr.
+func (c *stampedConn) LocalAddr() net.Addr { return stampedAddr{c.Conn.LocalAddr(), &c.slot} }
 
 // Read implements net.Conn.
 func (c *stampedConn) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
+	if s := c.slot.Load(); s != nil {
+		s.waiting()
+	}
 	c.into, c.n, c.oobn, c.err = p, 0, 0, nil
 	err := c.raw.Read(c.receive)
 	now := time.Now()
 	c.into = nil
 	switch {
-	case err != nil: // closed, or past its deadline
-		return 0, err //nolint:wrapcheck // net/http looks at the net.OpError itself
+	case err != nil:
+		return 0, c.readError(err)
 	case c.err != nil:
-		return 0, &net.OpError{Op: "read", Net: "tcp", Addr: c.RemoteAddr(), Err: os.NewSyscallError("recvmsg", c.err)}
+		return 0, c.readError(os.NewSyscallError("recvmsg", c.err))
 	case c.n == 0:
 		return 0, io.EOF
 	}
-	c.stamps.note(now, c.kernelWall())
+	// Asked again: an idle connection waits for the answer to an exchange that has not begun yet.
+	if s := c.slot.Load(); s != nil {
+		s.note(now, c.kernelWall())
+	}
 	return c.n, nil
+}
+
+// readError gives an error the form that reading a net.TCPConn gives it.
+func (c *stampedConn) readError(err error) error {
+	var raw *net.OpError // closed, or past the deadline
+	if errors.As(err, &raw) {
+		err = raw.Err
+	}
+	return &net.OpError{Op: "read", Net: "tcp", Source: c.Conn.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
 }
 
 // recvmsg reads once; false means that nothing was there and the poller shall wait. The raw system call is used because

@@ -20,8 +20,12 @@ type trace struct {
 	obtained bool
 	reused   bool
 	tlsError error
-	stamps   *stamps // of the connection, nil if it has none
-	before   int64   // fallbacks of the connection before this exchange
+	slot     *stampSlot // of the connection, nil if it has none
+	stamps   stamps
+}
+
+func newTrace(clock *metrics.SystemClock, connected func()) *trace {
+	return &trace{clock: clock, connected: connected, stamps: stamps{clock: clock}}
 }
 
 // set stamps under the lock, so that instants of different hooks cannot overtake each other.
@@ -73,7 +77,7 @@ func (t *trace) attach(ctx context.Context) context.Context {
 		GotFirstResponseByte: func() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			tl.FirstByte = t.arrival()
+			tl.FirstByte = t.stamps.arrival()
 		},
 	})
 }
@@ -82,41 +86,39 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	t.mu.Lock()
 	t.timeline.ConnDone = t.clock.Now()
 	t.obtained, t.reused = true, info.Reused
-	if t.stamps = stampsOf(info.Conn); t.stamps != nil {
-		t.before = t.stamps.fallbacks.Load()
+	if t.slot = slotOf(info.Conn); t.slot != nil {
+		t.stamps.ofKernel()
+		t.slot.Store(&t.stamps)
 	}
 	t.mu.Unlock()
 	t.connected()
 }
 
-// arrival is the instant at which the bytes read last reached this machine.
-func (t *trace) arrival() int64 {
-	if t.stamps != nil {
-		return t.stamps.at.Load()
+// finish lets the connection go and copies what was collected into the timeline, whose Sched, Issue, Start and everything from Header
+// on are the caller's.
+func (t *trace) finish(into *metrics.Timeline, answer *Answer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.slot != nil {
+		t.slot.CompareAndSwap(&t.stamps, nil)
 	}
-	return t.clock.Now()
-}
-
-// headerArrival is arrival for a caller that does not hold the lock.
-func (t *trace) headerArrival() int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.arrival()
-}
-
-// finish copies what was collected into the timeline, whose Sched, Issue, Start and everything from Header on are the caller's.
-func (t *trace) finish(into *metrics.Timeline) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	answer.ConnObtained, answer.ConnReused = t.obtained, t.reused
+	t.stamps.tell(answer)
 	from := &t.timeline
 	into.ConnStart, into.ConnDone = from.ConnStart, from.ConnDone
-	into.DNSStart, into.DNSDone = from.DNSStart, from.DNSDone
-	into.ConnectStart, into.ConnectDone = from.ConnectStart, from.ConnectDone
-	into.TLSStart, into.TLSDone = from.TLSStart, from.TLSDone
 	into.Sent, into.FirstByte = from.Sent, from.FirstByte
-	// The write is stamped by a goroutine after it has returned, the answer by the kernel: on a busy machine the answer may have arrived
-	// before the write is noticed to be done.
-	if into.FirstByte != 0 && into.Sent > into.FirstByte {
-		into.Sent = max(into.FirstByte, into.Start)
+	// What was dialled for this exchange while it got a connection of another one has cost it nothing.
+	if !t.reused {
+		into.DNSStart, into.DNSDone = from.DNSStart, from.DNSDone
+		into.ConnectStart, into.ConnectDone = from.ConnectStart, from.ConnectDone
+		into.TLSStart, into.TLSDone = from.TLSStart, from.TLSDone
 	}
+	if into.FirstByte == 0 {
+		return
+	}
+	// A pooled connection may hold bytes that came before the request. They are taken for its answer, which cannot precede it.
+	into.FirstByte = max(into.FirstByte, into.Start)
+	// The write is stamped by a goroutine after it has returned, the answer by the kernel: on a busy machine the answer may have arrived
+	// before the write is noticed to be done. A server may also answer before it has read the whole request.
+	into.Sent = min(into.Sent, into.FirstByte)
 }

@@ -20,38 +20,38 @@ func (e *timeoutError) Error() string { return fmt.Sprintf("%s after %v", e.clas
 // watchdog holds the four timeouts of one exchange with one timer. The timer sleeps until the earliest deadline that it knows; when it
 // fires and the deadline has moved, it sleeps again. So a chunk costs one store, not a timer.
 type watchdog struct {
+	clock  *metrics.SystemClock
 	limits Timeouts
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 
 	mu        sync.Mutex
-	start     time.Time
-	lastByte  time.Time // zero until the body has begun
+	start     int64
+	lastByte  int64 // only once the body has begun
 	connected bool
 	token     bool
+	body      bool
 	stopped   bool
 }
 
 // newWatchdog starts to watch. Without a stream there is no first token before the end, and its limit does not apply.
-func newWatchdog(limits Timeouts, stream bool, cancel context.CancelCauseFunc) *watchdog {
-	w := &watchdog{limits: limits, cancel: cancel, start: time.Now(), token: !stream}
-	w.mu.Lock()
+func newWatchdog(clock *metrics.SystemClock, limits Timeouts, stream bool, cancel context.CancelCauseFunc) *watchdog {
+	w := &watchdog{clock: clock, limits: limits, cancel: cancel, start: clock.Now(), token: !stream}
+	w.mu.Lock() // the timer may fire before it is stored
 	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(time.Hour, w.fire)
-	w.arm()
+	if at, _ := w.deadline(); at > 0 {
+		w.timer = time.AfterFunc(time.Duration(at-w.start), w.fire)
+	}
 	return w
 }
 
-// deadline is the earliest limit that holds now.
-func (w *watchdog) deadline() (time.Time, *timeoutError) {
-	var earliest time.Time
-	var expired *timeoutError
-	consider := func(from time.Time, limit time.Duration, class metrics.ErrorClass) {
-		if limit <= 0 {
-			return
-		}
-		if at := from.Add(limit); earliest.IsZero() || at.Before(earliest) {
-			earliest, expired = at, &timeoutError{class, limit}
+// deadline is the earliest limit that holds now, and the instant at which it ends, 0 if there is none.
+func (w *watchdog) deadline() (int64, timeoutError) {
+	var earliest int64
+	var expired timeoutError
+	consider := func(from int64, limit time.Duration, class metrics.ErrorClass) {
+		if at := from + int64(limit); limit > 0 && (earliest == 0 || at < earliest) {
+			earliest, expired = at, timeoutError{class, limit}
 		}
 	}
 	if !w.connected {
@@ -60,35 +60,25 @@ func (w *watchdog) deadline() (time.Time, *timeoutError) {
 	if !w.token {
 		consider(w.start, w.limits.FirstToken, metrics.ErrTimeoutFirstToken)
 	}
-	if !w.lastByte.IsZero() {
+	if w.body {
 		consider(w.lastByte, w.limits.Idle, metrics.ErrTimeoutIdle)
 	}
 	consider(w.start, w.limits.Total, metrics.ErrTimeoutTotal)
 	return earliest, expired
 }
 
-// arm sets the timer to the earliest deadline; with none it stays far away.
-func (w *watchdog) arm() {
-	if at, expired := w.deadline(); expired != nil {
-		w.timer.Reset(time.Until(at))
-	}
-}
-
 func (w *watchdog) fire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.stopped {
-		return
-	}
 	at, expired := w.deadline()
-	if expired == nil {
+	if at == 0 || w.stopped {
 		return
 	}
-	if time.Now().Before(at) {
-		w.arm()
+	if left := at - w.clock.Now(); left > 0 {
+		w.timer.Reset(time.Duration(left))
 		return
 	}
-	w.cancel(expired)
+	w.cancel(&expired)
 }
 
 func (w *watchdog) gotConnection() {
@@ -104,19 +94,27 @@ func (w *watchdog) gotToken() {
 }
 
 // gotBytes moves the idle deadline. Only the first call can bring a deadline nearer, so only it touches the timer.
-func (w *watchdog) gotBytes() {
+func (w *watchdog) gotBytes(now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	first := w.lastByte.IsZero()
-	w.lastByte = time.Now()
-	if first && w.limits.Idle > 0 && !w.stopped {
-		w.arm()
+	first := !w.body
+	w.body, w.lastByte = true, now
+	if !first || w.limits.Idle <= 0 || w.stopped {
+		return
 	}
+	at, _ := w.deadline()
+	if w.timer == nil {
+		w.timer = time.AfterFunc(time.Duration(at-now), w.fire)
+		return
+	}
+	w.timer.Reset(time.Duration(at - now))
 }
 
 func (w *watchdog) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopped = true
-	w.timer.Stop()
+	if w.timer != nil {
+		w.timer.Stop()
+	}
 }

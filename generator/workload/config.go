@@ -13,7 +13,7 @@ import (
 // Cache says how prompts relate to the server's prefix cache.
 type Cache string
 
-// CacheBust puts a fresh nonce in front of each prompt, so that no prefix cache can answer.
+// CacheBust puts a fresh number in front of each prompt, so that no prefix cache can answer.
 const CacheBust Cache = "bust"
 
 // plannedCaches are understood but cannot be run yet.
@@ -23,12 +23,15 @@ var plannedCaches = []Cache{"shared_prefix", "repeat"}
 func (c Cache) Valid() bool { return c == CacheBust }
 
 // Config is one entry under `workloads:`.
+//
+// The comments of its fields are the reference that users read, docs/configuration.md.
 type Config struct {
+	// Length of prompts by the server's own count, chat template included: it is learned from the usage of answers.
 	InputTokens  Length `koanf:"input_tokens" yaml:"input_tokens"`
-	OutputTokens Length `koanf:"output_tokens" yaml:"output_tokens"`
-	Stream       bool   `koanf:"stream" yaml:"stream"`
-	Cache        Cache  `koanf:"cache" yaml:"cache"`
-	// Extra is merged into the top level of the request body, last wins; it may override any field.
+	OutputTokens Length `koanf:"output_tokens" yaml:"output_tokens"` // most tokens that an answer may have, reasoning included
+	Stream       bool   `koanf:"stream" yaml:"stream"`               // ask for a stream; without one there is no time to first token
+	Cache        Cache  `koanf:"cache" yaml:"cache"`                 // what a prefix cache of the server may answer
+	// Fields for the top level of the body of each request, such as `temperature`. They replace the exporter's own fields of that name.
 	Extra map[string]any `koanf:"extra" yaml:"extra,omitempty"`
 }
 

@@ -120,18 +120,14 @@ func beside(ctx context.Context, loops int, f func() ([]pair, error)) ([]pair, e
 	return f()
 }
 
-// stampSource says where the exporter's arrival instants come from.
-type stampSource struct {
-	environment []string
-}
-
-var (
-	kernelStamps = stampSource{}
-	readTimes    = stampSource{environment: []string{"AIPERF_EXPORTER_STAMPS=read"}}
+// Where the exporter's arrival instants come from, as its configuration says it.
+const (
+	kernelStamps = "kernel"
+	readTimes    = "read"
 )
 
 // measure runs the exporter once against a fresh server and joins what both say of each request.
-func measure(ctx context.Context, o *options, folder, program string, source stampSource) ([]pair, error) {
+func measure(ctx context.Context, o *options, folder, program, timestamps string) ([]pair, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server, err := process.Start(ctx, nil, program)
@@ -145,14 +141,14 @@ func measure(ctx context.Context, o *options, folder, program string, source sta
 	url := "http://" + address
 
 	config := filepath.Join(folder, "aiperf-exporter.yml")
-	err = os.WriteFile(config, fmt.Appendf(nil, configuration, o.tokens, o.rate, url), 0o600)
+	err = os.WriteFile(config, fmt.Appendf(nil, configuration, o.tokens, timestamps, o.rate, url), 0o600)
 	if err != nil {
 		return nil, err
 	}
 	limit := time.Duration(float64(o.requests)/o.rate*float64(time.Second)) + time.Minute
 	ctx, cancelLimit := context.WithTimeout(ctx, limit)
 	defer cancelLimit()
-	exporter, err := process.Start(ctx, source.environment, o.binary, "run", "--config.file="+config, "--target=truth",
+	exporter, err := process.Start(ctx, nil, o.binary, "run", "--config.file="+config, "--target=truth",
 		fmt.Sprintf("--requests=%d", o.requests), "--out="+folder, "--records")
 	if err != nil {
 		return nil, err

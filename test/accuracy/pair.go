@@ -16,12 +16,12 @@ import (
 // listening is what the truth server writes first.
 var listening = regexp.MustCompile(`(?m)^(127\.0\.0\.1:\d+)$`)
 
-// configuration of the target: output tokens, rate, URL. A connection is opened once, so that TCP is no part of the latencies.
+// configuration of the target: output tokens, source of arrival instants, rate, URL. A connection is opened once, so that TCP is no part of the latencies.
 const configuration = `
 workloads:
   fixed: {input_tokens: 50, output_tokens: %d}
 http_clients:
-  kept: {reuse: keepalive}
+  kept: {reuse: keepalive, timestamps: %s}
 loads:
   steady: {mode: constant, rate: %g, max_in_flight: 500}
 targets:
@@ -32,11 +32,17 @@ targets:
 type latencies struct{ ttft, itl, latency float64 }
 
 // pair is one request as the server knows it and as the exporter measured it.
-type pair struct{ truth, ours latencies }
+type pair struct {
+	truth, ours latencies
+	// there and back are the two parts of the error of TTFT in milliseconds: from the start of our clock until the request is at the
+	// server's socket, and from the server's handing out the first token until the instant that we took for its arrival.
+	there, back float64
+}
 
 // truthRow is the server's line about a request; in seconds.
 type truthRow struct {
 	ID           string  `json:"id"`
+	Arrived      int64   `json:"arrived_ns"`
 	TTFT         float64 `json:"ttft"`
 	ITL          float64 `json:"itl"`
 	Latency      float64 `json:"latency"`
@@ -46,7 +52,8 @@ type truthRow struct {
 // ourRow is the exporter's line about a request; in milliseconds.
 type ourRow struct {
 	Metadata struct {
-		ID string `json:"x_request_id"`
+		ID    string `json:"x_request_id"`
+		Start int64  `json:"request_start_ns"`
 	} `json:"metadata"`
 	Metrics struct {
 		TTFT         value `json:"time_to_first_token"`
@@ -96,10 +103,13 @@ func join(ctx context.Context, url, file string) ([]pair, error) {
 		if m.OutputTokens.Value != float64(truth.OutputTokens) {
 			return nil, fmt.Errorf("request %q: %v output tokens recorded, %d sent", id, m.OutputTokens.Value, truth.OutputTokens)
 		}
-		pairs = append(pairs, pair{
+		p := pair{
 			truth: latencies{truth.TTFT * 1e3, truth.ITL * 1e3, truth.Latency * 1e3},
 			ours:  latencies{m.TTFT.Value, m.ITL.Value, m.Latency.Value},
-		})
+			there: float64(truth.Arrived-ours[i].Metadata.Start) / 1e6,
+		}
+		p.back = p.ours.ttft - p.truth.ttft - p.there
+		pairs = append(pairs, p)
 	}
 	return pairs, nil
 }

@@ -13,8 +13,8 @@ import (
 
 func TestJoinPutsTheSidesTogetherByRequest(t *testing.T) {
 	t.Parallel()
-	const truth = `{"id":"a","ttft":0.05,"itl":0.01,"latency":0.08,"output_tokens":4}` + "\n"
-	const ours = `{"metadata":{"x_request_id":"a"},"metrics":{"time_to_first_token":{"value":50.5},"inter_token_latency":{"value":10.1},` +
+	const truth = `{"id":"a","arrived_ns":2000250000,"ttft":0.05,"itl":0.01,"latency":0.08,"output_tokens":4}` + "\n"
+	const ours = `{"metadata":{"x_request_id":"a","request_start_ns":2000000000},"metrics":{"time_to_first_token":{"value":50.5},"inter_token_latency":{"value":10.1},` +
 		`"request_latency":{"value":80.8},"output_sequence_length":{"value":4}}}` + "\n"
 	for name, test := range map[string]struct {
 		truth, ours string
@@ -23,7 +23,7 @@ func TestJoinPutsTheSidesTogetherByRequest(t *testing.T) {
 	}{
 		"milliseconds on both sides": {
 			truth: truth, ours: ours,
-			want: []pair{{truth: latencies{50, 10, 80}, ours: latencies{50.5, 10.1, 80.8}}},
+			want: []pair{{truth: latencies{50, 10, 80}, ours: latencies{50.5, 10.1, 80.8}, there: .25, back: .25}},
 		},
 		"a request that was not recorded": {truth: truth + truth, ours: ours, wantErr: "the server knows 2 requests, the exporter recorded 1"},
 		"a request that was never sent":   {truth: truth, ours: strings.Replace(ours, `"a"`, `"b"`, 1), wantErr: `the server had no request "b"`},

@@ -18,7 +18,7 @@ var measures = []struct {
 	{"latency", func(l latencies) float64 { return l.latency }},
 }
 
-// statistics are the lines of a measure; the last ones are of the errors of single requests, whatever their sign.
+// statistics are the lines of a measure, and those of its error in single requests, whatever its sign.
 var statistics = []struct {
 	name string
 	of   func([]float64) float64
@@ -26,6 +26,15 @@ var statistics = []struct {
 	{"mean", mean},
 	{"p50", func(v []float64) float64 { return quantile(v, .5) }},
 	{"p99", func(v []float64) float64 { return quantile(v, .99) }},
+}
+
+// parts are those of the error of TTFT.
+var parts = []struct {
+	name string
+	of   func(pair) float64
+}{
+	{"request", func(p pair) float64 { return p.there }},
+	{"answer", func(p pair) float64 { return p.back }},
 }
 
 // table prints what the server knows, what the exporter measured and the difference, side by side for two stamp sources.
@@ -49,6 +58,15 @@ func table(w io.Writer, kernel, read []pair) error {
 			fmt.Fprintln(out)
 		}
 	}
+	for _, part := range parts {
+		for _, s := range statistics {
+			fmt.Fprintf(out, "TTFT error, %s\t%s\t", part.name, s.name)
+			for _, run := range [][]pair{kernel, read} {
+				fmt.Fprintf(out, "\t\t%+.3f\t", s.of(sorted(run, part.of)))
+			}
+			fmt.Fprintln(out)
+		}
+	}
 	fmt.Fprintf(out, "requests\t\t%d\t\t\t%d\t\t\t\n\n", len(kernel), len(read))
 	return out.Flush()
 }
@@ -58,11 +76,15 @@ func theirs(truth, _ float64) float64  { return truth }
 func measured(_, ours float64) float64 { return ours }
 func off(truth, ours float64) float64  { return math.Abs(ours - truth) }
 
-// column gives one sorted value per request.
+// column gives one value per request, sorted.
 func column(run []pair, of func(latencies) float64, which func(truth, ours float64) float64) []float64 {
+	return sorted(run, func(p pair) float64 { return which(of(p.truth), of(p.ours)) })
+}
+
+func sorted(run []pair, of func(pair) float64) []float64 {
 	values := make([]float64, len(run))
 	for i := range run {
-		values[i] = which(of(run[i].truth), of(run[i].ours))
+		values[i] = of(run[i])
 	}
 	slices.Sort(values)
 	return values

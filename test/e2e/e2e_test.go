@@ -33,7 +33,7 @@ const (
 var listening = regexp.MustCompile(`(?m)^(127\.0\.0\.1:\d+)$`)
 
 // truthServer is built once, by TestMain; `go run` would put a process between us and it.
-var truthServer string //nolint:gochecknoglobals // set before any test runs
+var truthServer string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 

@@ -30,6 +30,7 @@ type engine struct {
 	program     string
 	arguments   func(host, port string) []string
 	environment []string
+	rate        float64  // requests per second and target, such that requests overlap but there are moments without any
 	output      string   // counter of generated tokens
 	input       []string // counters that add up to the prompt tokens
 }
@@ -40,6 +41,7 @@ var enginesByName = map[string]engine{
 		arguments: func(host, port string) []string {
 			return []string{"--model", cache + "model/tiny.gguf", "--alias", "tiny", "--host", host, "--port", port, "--metrics", "--parallel", "4", "--ctx-size", "8192"}
 		},
+		rate:   5,
 		output: "llamacpp:tokens_predicted_total",
 		input:  []string{"llamacpp:prompt_tokens_total", "llamacpp:prompt_tokens_cached_total"},
 	},
@@ -53,17 +55,18 @@ var enginesByName = map[string]engine{
 			}
 		},
 		environment: []string{"VLLM_CPU_OMP_THREADS_BIND=nobind", "VLLM_NO_USAGE_STATS=1"},
+		rate:        0.7,
 		output:      "vllm:generation_tokens_total",
 		input:       []string{"vllm:prompt_tokens_total"},
 	},
 }
 
-// config asks for chats and completions, often enough that requests overlap and seldom enough that there are moments without any.
+// config asks for chats and completions: URL and rate.
 const config = `
 workloads:
   short: {input_tokens: {mean: 60, stddev: 20}, output_tokens: {mean: 40, stddev: 15}}
 loads:
-  trickle: {mode: poisson, rate: 0.7, max_in_flight: 16}
+  trickle: {mode: poisson, rate: %[2]g, max_in_flight: 16}
 targets:
   - {name: chat, url: %[1]q, model: tiny, endpoint: {type: chat}, workload: short, load: trickle, seed: 1}
   - {name: completions, url: %[1]q, model: tiny, endpoint: {type: completions}, workload: short, load: trickle, seed: 2}
@@ -81,7 +84,7 @@ func TestCountsAreThoseOfTheServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url := startEngine(t, engine)
 			path := filepath.Join(t.TempDir(), "aiperf-exporter.yml")
-			if err := os.WriteFile(path, fmt.Appendf(nil, config, url), 0o600); err != nil {
+			if err := os.WriteFile(path, fmt.Appendf(nil, config, url, engine.rate), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			t.Run("one-shot", func(t *testing.T) { oneShot(t, engine, url, path) })

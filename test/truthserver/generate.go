@@ -13,6 +13,9 @@ import (
 const streamHeader = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\n" +
 	"Transfer-Encoding: chunked\r\n\r\n"
 
+// lastChunk ends an answer in the chunked transfer encoding.
+const lastChunk = "0\r\n\r\n"
+
 // generation is the part of a request body that changes the answer.
 type generation struct {
 	Model               string          `json:"model"`
@@ -26,8 +29,10 @@ type generation struct {
 		ContinuousUsageStats bool `json:"continuous_usage_stats"`
 	} `json:"stream_options"`
 
+	id            string
 	chat          bool
-	input, output int // tokens
+	arrived       time.Time // when its last byte was there
+	input, output int       // tokens
 }
 
 // usage is the object of that name after output tokens.
@@ -36,10 +41,8 @@ func (g *generation) usage(output int) string {
 }
 
 // generate answers one generation request by the script.
-func (s *server) generate(w io.Writer, id string, body []byte, chat bool) error {
-	read := time.Now()
-	g := generation{chat: chat}
-	if err := json.Unmarshal(body, &g); err != nil {
+func (s *server) generate(w io.Writer, g *generation, body []byte) error {
+	if err := json.Unmarshal(body, g); err != nil {
 		return writeError(w, http.StatusBadRequest, err.Error())
 	}
 	g.output = s.script.tokens
@@ -58,16 +61,15 @@ func (s *server) generate(w io.Writer, id string, body []byte, chat bool) error 
 	defer s.truth.begin()()
 	// Multiples of the golden ratio, modulo 1, are spread evenly over [0, 1) however many there are.
 	_, share := math.Modf(float64(s.sequence.Add(1)) * math.Phi)
-	first := read.Add(s.script.firstToken + time.Duration(share*float64(s.script.spread)))
+	first := g.arrived.Add(s.script.firstToken + time.Duration(share*float64(s.script.spread)))
 	if !g.Stream {
-		return s.whole(w, &g, first)
+		return s.whole(w, g, first)
 	}
-	row, err := s.stream(w, &g, read, first)
+	row, err := s.stream(w, g, first)
 	if err != nil {
 		s.truth.abort()
 		return err
 	}
-	row.ID = id
 	s.truth.add(row)
 	return nil
 }
@@ -86,7 +88,7 @@ func (s *server) whole(w io.Writer, g *generation, first time.Time) error {
 }
 
 // stream answers in chunks, the first of them at first, and tells when each was handed to the kernel.
-func (s *server) stream(w io.Writer, g *generation, read, first time.Time) (row, error) {
+func (s *server) stream(w io.Writer, g *generation, first time.Time) (row, error) {
 	object, delta := "text_completion", `"text":"%s"`
 	if g.chat {
 		object, delta = "chat.completion.chunk", `"delta":{"content":"%s"}`
@@ -100,7 +102,8 @@ func (s *server) stream(w io.Writer, g *generation, read, first time.Time) (row,
 		return row{}, err
 	}
 	if g.chat && s.script.role {
-		if err := writeChunk(w, head+`{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}`+"\n\n"); err != nil {
+		role := chunk(head + `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}` + "\n\n")
+		if _, err := w.Write(role); err != nil {
 			return row{}, err
 		}
 	}
@@ -117,11 +120,12 @@ func (s *server) stream(w io.Writer, g *generation, read, first time.Time) (row,
 		if g.StreamOptions.ContinuousUsageStats {
 			usage = `,"usage":` + g.usage(sent)
 		}
-		event := head + `{"index":0,` + fmt.Sprintf(delta, strings.Repeat("word ", tokens)) +
-			`,"logprobs":null,"finish_reason":` + finish + "}]" + usage + "}\n\n"
+		event := chunk(head + `{"index":0,` + fmt.Sprintf(delta, strings.Repeat("word ", tokens)) +
+			`,"logprobs":null,"finish_reason":` + finish + "}]" + usage + "}\n\n")
 		time.Sleep(time.Until(next))
+		// Nothing between the clock and the kernel but the call.
 		chunks = append(chunks, time.Now())
-		if err := writeChunk(w, event); err != nil {
+		if _, err := w.Write(event); err != nil {
 			return row{}, err
 		}
 		next = next.Add(time.Duration(tokens) * s.script.gap)
@@ -131,17 +135,11 @@ func (s *server) stream(w io.Writer, g *generation, read, first time.Time) (row,
 	if g.StreamOptions.IncludeUsage {
 		end = head + `],"usage":` + g.usage(g.output) + "}\n\n" + end
 	}
-	if err := writeChunk(w, end); err != nil {
+	if _, err := w.Write(append(chunk(end), lastChunk...)); err != nil {
 		return row{}, err
 	}
-	if _, err := io.WriteString(w, "0\r\n\r\n"); err != nil {
-		return row{}, err
-	}
-	return newRow(g, read, chunks), nil
+	return newRow(g, chunks), nil
 }
 
-// writeChunk hands one chunk of the transfer encoding to the kernel in one call.
-func writeChunk(w io.Writer, s string) error {
-	_, err := fmt.Fprintf(w, "%x\r\n%s\r\n", len(s), s)
-	return err
-}
+// chunk frames data for the chunked transfer encoding.
+func chunk(data string) []byte { return fmt.Appendf(nil, "%x\r\n%s\r\n", len(data), data) }

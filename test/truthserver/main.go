@@ -1,5 +1,5 @@
-// Command truthserver is an OpenAI-compatible streaming server that knows the truth about each request: it notes when it had read
-// the request and when it handed each chunk to the kernel. What a client measures is held against that.
+// Command truthserver is an OpenAI-compatible streaming server that knows the truth about each request: it notes when the request had
+// arrived and when it handed each chunk to the kernel. What a client measures is held against that.
 //
 // It speaks HTTP/1.1 over plain sockets, one goroutine per connection, so that it costs as little processor time as it can.
 //
@@ -20,7 +20,7 @@ import (
 
 // script is how every answer goes.
 type script struct {
-	firstToken time.Duration // request read → first token
+	firstToken time.Duration // request arrived → first token
 	spread     time.Duration // the delay of request n is firstToken plus an n-dependent share of spread, evenly spread over [0, 1)
 	gap        time.Duration // between chunks, times their tokens
 	tokens     int           // if the request does not say

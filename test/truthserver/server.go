@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // server answers every connection by one script.
@@ -36,7 +37,8 @@ func (s *server) serve(l net.Listener) error {
 
 // connection answers the requests of one connection until either side closes it.
 func (s *server) connection(c net.Conn) {
-	br := bufio.NewReaderSize(c, 16<<10)
+	in := newArrivals(c)
+	br := bufio.NewReaderSize(in, 16<<10)
 	for {
 		r, err := http.ReadRequest(br)
 		if err != nil {
@@ -46,14 +48,14 @@ func (s *server) connection(c net.Conn) {
 		if err != nil {
 			return
 		}
-		if err := s.answer(c, r, body); err != nil || r.Close {
+		if err := s.answer(c, r, body, in.last); err != nil || r.Close {
 			return
 		}
 	}
 }
 
-// answer writes the whole answer to one request.
-func (s *server) answer(w io.Writer, r *http.Request, body []byte) error {
+// answer writes the whole answer to one request, which was there at the instant arrived.
+func (s *server) answer(w io.Writer, r *http.Request, body []byte, arrived time.Time) error {
 	switch path := r.URL.Path; {
 	case path == "/truth":
 		return writeJSON(w, http.StatusOK, s.truth.report())
@@ -65,7 +67,8 @@ func (s *server) answer(w io.Writer, r *http.Request, body []byte) error {
 	case strings.HasSuffix(path, "/v1/models"):
 		return writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]string{"id": "truth", "object": "model"}}})
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/completions"):
-		return s.generate(w, r.Header.Get("X-Request-ID"), body, strings.HasSuffix(path, "/chat/completions"))
+		g := generation{id: r.Header.Get("X-Request-ID"), chat: strings.HasSuffix(path, "/chat/completions"), arrived: arrived}
+		return s.generate(w, &g, body)
 	case path == "/health":
 		return writeBody(w, http.StatusOK, "text/plain", []byte("ok\n"))
 	default:

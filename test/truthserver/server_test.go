@@ -123,7 +123,7 @@ func TestStreamSaysWhatTheTruthSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := row{ID: "request-1", InputTokens: 1, OutputTokens: test.wantTokens}
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(row{}, "Read", "TTFT", "ITL", "Latency")); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(row{}, "Arrived", "TTFT", "ITL", "Latency")); diff != "" {
 				t.Errorf("row (-want +got):\n%s", diff)
 			}
 			if got.Latency < got.TTFT || got.TTFT <= 0 {

@@ -12,20 +12,20 @@ import (
 // row is the truth about one request. Durations are in seconds, on the server's side of the socket.
 type row struct {
 	ID           string    `json:"id,omitempty"`
-	Read         int64     `json:"read_ns"` // wall clock
+	Arrived      int64     `json:"arrived_ns"` // wall clock
 	TTFT         float64   `json:"ttft"`
 	ITL          float64   `json:"itl,omitempty"`
 	Gaps         []float64 `json:"-"`
-	Latency      float64   `json:"latency"` // read → last chunk with a token
+	Latency      float64   `json:"latency"` // arrived → last chunk with a token
 	InputTokens  int       `json:"input_tokens"`
 	OutputTokens int       `json:"output_tokens"`
 }
 
 // newRow derives the truth from the instants at which chunks were handed to the kernel.
-func newRow(g *generation, read time.Time, chunks []time.Time) row {
+func newRow(g *generation, chunks []time.Time) row {
 	first, last := chunks[0], chunks[len(chunks)-1]
 	r := row{
-		Read: read.UnixNano(), TTFT: first.Sub(read).Seconds(), Latency: last.Sub(read).Seconds(),
+		ID: g.id, Arrived: g.arrived.UnixNano(), TTFT: first.Sub(g.arrived).Seconds(), Latency: last.Sub(g.arrived).Seconds(),
 		InputTokens: g.input, OutputTokens: g.output,
 	}
 	if g.output > 1 {
@@ -111,7 +111,7 @@ func (t *truth) report() report {
 	defer t.mu.Unlock()
 	r := report{Requests: t.requests, Completed: len(t.rows), Aborted: t.aborted, PeakInFlight: t.opened}
 	column := func() []float64 { return make([]float64, 0, len(t.rows)) }
-	ttft, itl, gap, latency, interarrival, read := column(), column(), column(), column(), column(), column()
+	ttft, itl, gap, latency, interarrival, arrived := column(), column(), column(), column(), column(), column()
 	for i := range t.rows {
 		row := &t.rows[i]
 		r.InputTokens += row.InputTokens
@@ -122,11 +122,11 @@ func (t *truth) report() report {
 		}
 		gap = append(gap, row.Gaps...)
 		latency = append(latency, row.Latency)
-		read = append(read, float64(row.Read-t.rows[0].Read)/1e9)
+		arrived = append(arrived, float64(row.Arrived-t.rows[0].Arrived)/1e9)
 	}
-	slices.Sort(read)
-	for i := 1; i < len(read); i++ {
-		interarrival = append(interarrival, read[i]-read[i-1])
+	slices.Sort(arrived)
+	for i := 1; i < len(arrived); i++ {
+		interarrival = append(interarrival, arrived[i]-arrived[i-1])
 	}
 	r.TTFT, r.ITL, r.Gap = distributionOf(ttft), distributionOf(itl), distributionOf(gap)
 	r.Latency, r.Interarrival = distributionOf(latency), distributionOf(interarrival)

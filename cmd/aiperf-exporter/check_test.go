@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const mistaken = `loads:
+  quick: {mode: constant, rate: -1}
+targets:
+  - name: one
+    url: http://127.0.0.1:1
+    modl: m
+    endpoint: {type: chatt}
+`
+
+func TestCheckCountsTheTargetsOfAGoodConfiguration(t *testing.T) {
+	t.Parallel()
+	second := write(t, "second.yml", "global: {max_in_flight: 7}\n")
+	got := execute("check", "config", write(t, "first.yml", minimal+`  - {name: two, url: "http://127.0.0.1:1", model: m, endpoint: {type: chat}}`), second)
+	if diff := cmp.Diff(result{exitOK, "ok: 2 targets\n", ""}, got, cmp.AllowUnexported(result{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckTellsEveryMistakeWithItsPlace(t *testing.T) {
+	t.Parallel()
+	path := write(t, "bad.yml", mistaken)
+	for name, args := range map[string][]string{"check": {"check", "config", path}, "serve": {"--config.file=" + path}, "run": {"run", "--config.file=" + path}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := execute(args...)
+			if got.code != exitFailure || got.stdout != "" {
+				t.Errorf("exit code %d and standard output %q, want %d without", got.code, got.stdout, exitFailure)
+			}
+			var places []string
+			for line := range strings.Lines(got.stderr) {
+				if m := regexp.MustCompile(regexp.QuoteMeta(path) + `:(\d+:\d+: \S+): `).FindStringSubmatch(line); m != nil {
+					places = append(places, m[1])
+				} else {
+					t.Errorf("a line without a place: %s", line)
+				}
+			}
+			want := []string{"2:27: loads.quick.rate", "6:5: targets[0].modl", "7:16: targets[0].endpoint.type"}
+			if diff := cmp.Diff(want, places); diff != "" {
+				t.Errorf("places (-want +got):\n%s\nin\n%s", diff, got.stderr)
+			}
+		})
+	}
+}
+
+// findings is what check config --format=json prints.
+type findings struct {
+	OK               bool
+	Omitted          int
+	Errors, Warnings []struct {
+		File, Path, Message string
+		Line, Column        int
+	}
+}
+
+func checkJSONOf(t *testing.T, wantCode int, args ...string) findings {
+	t.Helper()
+	got := execute(append([]string{"check", "config", "--format=json"}, args...)...)
+	if got.code != wantCode || got.stderr != "" {
+		t.Errorf("exit code %d and standard error %q, want %d without", got.code, got.stderr, wantCode)
+	}
+	decoder := json.NewDecoder(strings.NewReader(got.stdout))
+	decoder.DisallowUnknownFields()
+	var out findings
+	if err := decoder.Decode(&out); err != nil {
+		t.Fatalf("%v in\n%s", err, got.stdout)
+	}
+	if out.Errors == nil || out.Warnings == nil {
+		t.Errorf("a list is null, not empty:\n%s", got.stdout)
+	}
+	return out
+}
+
+func TestCheckGivesItsFindingsToPrograms(t *testing.T) {
+	t.Parallel()
+	bad := write(t, "bad.yml", mistaken)
+	got := checkJSONOf(t, exitFailure, bad)
+	if got.OK || len(got.Errors) != 3 {
+		t.Fatalf("ok is %v with %d errors, want 3", got.OK, len(got.Errors))
+	}
+	if first := got.Errors[0]; first.File != bad || first.Line != 2 || first.Column != 27 || first.Path != "loads.quick.rate" || first.Message == "" {
+		t.Errorf("first error is %+v", first)
+	}
+	if got := checkJSONOf(t, exitOK, write(t, "good.yml", minimal)); !got.OK || len(got.Errors)+len(got.Warnings) != 0 {
+		t.Errorf("a good configuration gives %+v", got)
+	}
+	many := write(t, "many.yml", "targets:\n"+strings.Repeat("  - {}\n", 40))
+	if got := checkJSONOf(t, exitFailure, many); got.Omitted == 0 || len(got.Errors) != 50 {
+		t.Errorf("%d errors listed and %d left out, want 50 and some", len(got.Errors), got.Omitted)
+	}
+}
+
+func TestWarningsAreTold(t *testing.T) {
+	t.Parallel()
+	path := write(t, "warned.yml", "secrets:\n  key: {value: literal-secret-in-the-file}\n"+minimal)
+	got := execute("check", "config", path)
+	if got.code != exitOK || got.stdout != "ok: 1 target\n" {
+		t.Errorf("exit code %d with %q, want ok", got.code, got.stdout)
+	}
+	contains(t, "standard error", got.stderr, path+":2:", " (warning)\n")
+	if strings.Contains(got.stderr, "literal-secret") {
+		t.Errorf("a warning shows a secret:\n%s", got.stderr)
+	}
+	if got := checkJSONOf(t, exitOK, path); !got.OK || len(got.Warnings) == 0 {
+		t.Errorf("as JSON there are no warnings: %+v", got)
+	}
+}
+
+func TestCheckPrintsTheEffectiveConfigurationWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	path := write(t, "secret.yml", `
+secrets: {key: {value: hunter2-hunter2}}
+targets:
+  - {name: one, url: "http://user:hunter3@127.0.0.1:1", model: m, endpoint: {type: chat, secret: key}}
+`)
+	got := execute("check", "config", "--print", path)
+	if got.code != exitOK {
+		t.Fatalf("%+v", got)
+	}
+	contains(t, "standard output", got.stdout, "max_in_flight: 64\n", "name: one\n", "<secret>")
+	for _, secret := range []string{"hunter2", "hunter3"} {
+		if strings.Contains(got.stdout+got.stderr, secret) {
+			t.Errorf("%s is shown:\n%s%s", secret, got.stdout, got.stderr)
+		}
+	}
+}
+
+func TestSecretFilesAreOpenedOnlyWhenAskedFor(t *testing.T) {
+	t.Parallel()
+	path := write(t, "secret.yml", "secrets: {key: {file: absent.key}}\n"+minimal)
+	if got := execute("check", "config", path); got.code != exitOK {
+		t.Errorf("exit code %d without --strict-secrets: %s", got.code, got.stderr)
+	}
+	got := execute("check", "config", "--strict-secrets", path)
+	if got.code != exitFailure {
+		t.Errorf("exit code %d with --strict-secrets, want %d", got.code, exitFailure)
+	}
+	contains(t, "standard error", got.stderr, "secrets.key", "absent.key")
+}
+
+func TestCheckOfWebConfigurations(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		text string
+		want int
+		told string
+	}{
+		"a user with a hash":   {"basic_auth_users: {scraper: $2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG}\n", exitOK, ""},
+		"an unknown key":       {"basic_auth: {}\n", exitFailure, "basic_auth not found"},
+		"a missing key":        {"tls_server_config: {cert_file: absent.pem, key_file: absent.key}\n", exitFailure, "absent.pem"},
+		"a password, no hash":  {"basic_auth_users: {scraper: password}\n", exitFailure, "bcrypt"},
+		"an unsuitable header": {"http_server_config: {headers: {Server: me}}\n", exitFailure, "Server"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := write(t, "web.yml", test.text)
+			got := execute("check", "web-config", path)
+			if got.code != test.want {
+				t.Errorf("exit code %d, want %d: %s", got.code, test.want, got.stderr)
+			}
+			if test.want == exitOK && got.stdout != "ok\n" {
+				t.Errorf("standard output is %q, want ok", got.stdout)
+			}
+			if test.want != exitOK {
+				contains(t, "standard error", got.stderr, path+": ", test.told)
+			}
+		})
+	}
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestDaemonServesUntilItIsAskedToStopAndDrains(t *testing.T) {
+	t.Parallel()
+	for name, sig := range map[string]os.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := startSlowServer(t)
+			daemon := start(t, nil, "--config.file="+server.config, "--web.listen-address=127.0.0.1:0")
+			url := daemon.address(t)
+			if code, body := get(t, url+"/-/ready"); code != 200 || body != "ready\n" {
+				t.Errorf("/-/ready says %d %q while it runs, want 200", code, body)
+			}
+			<-server.arrived
+
+			daemon.signal(t, sig)
+			daemon.await(t, "no more requests are sent")
+			if code, body := get(t, url+"/-/ready"); code != 503 || body != "stopping\n" {
+				t.Errorf("/-/ready says %d %q while requests end, want 503", code, body)
+			}
+			if code, _ := get(t, url+"/-/healthy"); code != 200 {
+				t.Errorf("/-/healthy says %d while requests end, want 200", code)
+			}
+			code, exposition := get(t, url+"/metrics")
+			if code != 200 {
+				t.Errorf("/metrics says %d while requests end, want 200", code)
+			}
+			if sent := sum(t, exposition, "aiperf_arrivals_sent_total"); sent < 1 || sent > 4 {
+				t.Errorf("%v requests sent, want 1 to 4", sent)
+			}
+
+			server.release()
+			if code := daemon.exit(t); code != exitOK {
+				t.Errorf("exit code %d, want %d:\n%s", code, exitOK, daemon.seen.String())
+			}
+			if len(server.cut) != 0 {
+				t.Errorf("%d requests were cut", len(server.cut))
+			}
+			contains(t, "log", daemon.seen.String(), "starting aiperf-exporter", "stopping, once more stops at once", "msg=stopped")
+		})
+	}
+}
+
+func TestDaemonCancelsWhatOutlivesTheGrace(t *testing.T) {
+	t.Parallel()
+	server := startSlowServer(t)
+	daemon := start(t, nil, "--config.file="+server.config, "--web.listen-address=127.0.0.1:0", "--shutdown.grace=0")
+	daemon.address(t)
+	<-server.arrived
+	daemon.signal(t, syscall.SIGTERM)
+	if code := daemon.exit(t); code != exitOK {
+		t.Errorf("exit code %d, want %d:\n%s", code, exitOK, daemon.seen.String())
+	}
+	<-server.cut
+}
+
+func TestSecondSignalEndsTheDaemonAtOnce(t *testing.T) {
+	t.Parallel()
+	server := startSlowServer(t)
+	daemon := start(t, nil, "serve", "--config.file="+server.config, "--web.listen-address=127.0.0.1:0", "--shutdown.grace=1h")
+	daemon.address(t)
+	<-server.arrived
+	daemon.signal(t, syscall.SIGTERM)
+	daemon.await(t, "no more requests are sent")
+	daemon.signal(t, syscall.SIGINT)
+	if code := daemon.exit(t); code != exitKilled {
+		t.Errorf("exit code %d, want %d:\n%s", code, exitKilled, daemon.seen.String())
+	}
+	contains(t, "log", daemon.seen.String(), "stopped at once")
+}
+
+func TestOtherSignalsDoNotEndTheDaemon(t *testing.T) {
+	t.Parallel()
+	daemon := start(t, nil, "--config.file="+write(t, "minimal.yml", minimal), "--web.listen-address=127.0.0.1:0")
+	url := daemon.address(t)
+	daemon.signal(t, syscall.SIGHUP)
+	daemon.await(t, "reload is not available in this version")
+	daemon.signal(t, syscall.SIGUSR1)
+	daemon.await(t, `^goroutine profile: total \d+`)
+	if code, _ := get(t, url+"/-/ready"); code != 200 {
+		t.Errorf("/-/ready says %d afterwards, want 200", code)
+	}
+	daemon.signal(t, syscall.SIGTERM)
+	if code := daemon.exit(t); code != exitOK {
+		t.Errorf("exit code %d, want %d", code, exitOK)
+	}
+}
+
+func TestEnvironmentAndFlagsSayWhereThingsAreServed(t *testing.T) {
+	t.Parallel()
+	daemon := start(t, []string{"AIPERF_EXPORTER_WEB_TELEMETRY_PATH=/internal/metrics", "AIPERF_EXPORTER_CONFIG_FILE=" + write(t, "minimal.yml", minimal)},
+		"--web.listen-address=127.0.0.1:0", "--web.listen-address=127.0.0.1:0", "--web.external-url=https://example.net/llm/", "--web.disable-exporter-metrics", "--web.enable-pprof")
+	url := daemon.address(t)
+	for path, want := range map[string]int{
+		"/llm/internal/metrics": 200, "/llm/": 200, "/llm/config": 200, "/llm/debug/pprof/": 200, "/metrics": 404, "/llm/metrics": 404,
+	} {
+		if code, _ := get(t, url+path); code != want {
+			t.Errorf("%s says %d, want %d", path, code, want)
+		}
+	}
+	_, exposition := get(t, url+"/llm/internal/metrics")
+	for _, prefix := range []string{"\ngo_", "\nprocess_", "\npromhttp_"} {
+		if strings.Contains(exposition, prefix) {
+			t.Errorf("series %q are there in spite of --web.disable-exporter-metrics", prefix)
+		}
+	}
+	contains(t, "/metrics", exposition, "aiperf_exporter_build_info{", `aiperf_target_info{`)
+	daemon.signal(t, syscall.SIGTERM)
+	if code := daemon.exit(t); code != exitOK {
+		t.Errorf("exit code %d, want %d:\n%s", code, exitOK, daemon.seen.String())
+	}
+}
+
+func TestDaemonThatCannotStartSaysWhyAndEnds(t *testing.T) {
+	t.Parallel()
+	var config net.ListenConfig
+	taken, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	good := write(t, "minimal.yml", minimal)
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"the port is in use":              {[]string{"--web.listen-address=" + taken.Addr().String()}, "address already in use"},
+		"one of two ports is in use":      {[]string{"--web.listen-address=127.0.0.1:0", "--web.listen-address=" + taken.Addr().String()}, "address already in use"},
+		"the web configuration is absent": {[]string{"--web.listen-address=127.0.0.1:0", "--web.config.file=absent.yml"}, "absent.yml"},
+		"there is no socket from systemd": {[]string{"--web.systemd-socket"}, "no socket activation file descriptors found"},
+		"the metrics hide another page":   {[]string{"--web.telemetry-path=/config"}, `telemetry path \"/config\": another page is there`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := execute(append([]string{"serve", "--config.file=" + good}, test.args...)...)
+			if got.code != exitFailure {
+				t.Errorf("exit code %d, want %d", got.code, exitFailure)
+			}
+			contains(t, "log", got.stderr, "level=ERROR", test.want)
+			if strings.Contains(got.stderr, "traffic starts") {
+				t.Errorf("it sent requests:\n%s", got.stderr)
+			}
+		})
+	}
+	t.Run("the port of the demo is in use", func(t *testing.T) {
+		t.Parallel()
+		got := execute("demo", "--web.listen-address="+taken.Addr().String())
+		if got.code != exitFailure || got.stdout != "" {
+			t.Errorf("exit code %d and standard output %q, want %d without", got.code, got.stdout, exitFailure)
+		}
+		contains(t, "log", got.stderr, "address already in use")
+	})
+}
+
+func TestRunThatIsInterruptedReportsWhatItHas(t *testing.T) {
+	t.Parallel()
+	server := startSlowServer(t)
+	one := start(t, nil, "run", "--config.file="+server.config, "--duration=1h")
+	<-server.arrived
+	one.signal(t, syscall.SIGINT)
+	one.await(t, "stopping, once more stops at once")
+	server.release()
+	if code := one.exit(t); code != exitOK {
+		t.Errorf("exit code %d, want %d: no request failed\n%s", code, exitOK, one.seen.String())
+	}
+	contains(t, "standard output", one.stdout.String(), "slow · m · chat, streamed", "interrupted before it had done what was asked")
+}
+
+func TestSecondSignalEndsARunAtOnce(t *testing.T) {
+	t.Parallel()
+	server := startSlowServer(t)
+	one := start(t, nil, "run", "--config.file="+server.config, "--requests=2", "--grace=1h")
+	<-server.arrived
+	one.signal(t, syscall.SIGINT)
+	one.await(t, "stopping, once more stops at once")
+	one.signal(t, syscall.SIGINT)
+	if code := one.exit(t); code != exitKilled {
+		t.Errorf("exit code %d, want %d:\n%s", code, exitKilled, one.seen.String())
+	}
+	if got := one.stdout.String(); got != "" {
+		t.Errorf("there is a report:\n%s", got)
+	}
+}
+
+func TestHangingRequestsOfARunAreCancelledAfterTheGrace(t *testing.T) {
+	t.Parallel()
+	server := startSlowServer(t)
+	got := execute("run", "--config.file="+server.config, "--duration=100ms", "--grace=0")
+	if got.code != exitFailure {
+		t.Errorf("exit code %d, want %d: no request succeeded", got.code, exitFailure)
+	}
+	<-server.cut
+	contains(t, "standard output", got.stdout, "0 ok", "cancelled")
+}
+
+func TestReachable(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"[::]:9749": "localhost:9749", "0.0.0.0:9749": "localhost:9749", "127.0.0.1:9749": "127.0.0.1:9749",
+		"[::1]:9749": "[::1]:9749", "[::ffff:10.0.0.1]:9749": "10.0.0.1:9749", "@socket": "@socket",
+	} {
+		if got := reachable(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
+func TestPrefixComesFromTheFlagOrTheExternalURL(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ external, prefix, want string }{
+		"neither":                             {"", "", ""},
+		"an external URL without a path":      {"https://example.net", "", ""},
+		"an external URL with a path":         {"https://example.net/a/b/", "", "/a/b"},
+		"a prefix":                            {"", "/c", "/c"},
+		"a prefix beside an external URL":     {"https://example.net/a", "/c/", "/c"},
+		"no prefix in spite of external path": {"https://example.net/a", "/", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := &daemonOptions{externalURL: test.external, routePrefix: test.prefix}
+			if got := o.prefix(); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestPageSaysHowOftenRequestsCome(t *testing.T) {
+	t.Parallel()
+	config := write(t, "loads.yml", `
+loads:
+  often: {mode: poisson, rate: 2.5}
+  seldom: {mode: constant, interval: 5m}
+  never: {mode: constant, rate: 1, paused: true}
+defaults: {url: "http://127.0.0.1:1", model: m, endpoint: {type: chat}}
+targets: [{name: a, load: often}, {name: b, load: seldom}, {name: c, load: never}, {name: d}]
+`)
+	s := &session{files: []string{config}, expandEnv: true}
+	_, gc, ok := s.load()
+	if !ok {
+		t.Fatal("configuration cannot be read")
+	}
+	var got []string
+	for _, target := range pageTargets(gc.Targets) {
+		got = append(got, target.Load)
+	}
+	want := "[often, poisson 2.5/s seldom, constant every 5m0s never, paused default, constant every 30s]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/pprof"
+	"sync"
+	"syscall"
+	"time"
+
+	systemd "github.com/coreos/go-systemd/v22/daemon"
+	rungroup "github.com/oklog/run"
+	toolkit "github.com/prometheus/exporter-toolkit/web"
+
+	"github.com/aiperf-exporter/aiperf-exporter/web"
+)
+
+// serverGrace is how long scrapes that run at the end may take.
+const serverGrace = 5 * time.Second
+
+// actor is something that runs beside the daemon: run blocks until stop is called or it fails.
+type actor struct {
+	run  func() error
+	stop func()
+}
+
+// process is the running daemon.
+type process struct {
+	options   *daemonOptions
+	logger    *slog.Logger
+	engine    *engine
+	handler   *web.Handler
+	server    *http.Server
+	listening func(net.Addr)
+	extra     []actor
+}
+
+func (p *process) run() int {
+	var err error
+	_, killed := supervise(p.logger, map[os.Signal]func(){
+		syscall.SIGHUP: func() {
+			p.logger.Warn("reload is not available in this version, the configuration stays as it is")
+		},
+		syscall.SIGUSR1: p.dump,
+	}, func(ctx context.Context) { err = p.group(ctx).Run() })
+	if killed {
+		return exitKilled
+	}
+	p.engine.generator.Close()
+	if err != nil {
+		p.logger.Error("stopped", slog.Any("err", err))
+		return exitFailure
+	}
+	p.logger.Info("stopped")
+	return exitOK
+}
+
+// group is everything that runs, until ctx ends or one of it fails. It is interrupted in the order in which it is added. Whatever comes
+// after the traffic waits for the traffic to end first: metrics stay readable while requests finish.
+func (p *process) group(ctx context.Context) *rungroup.Group {
+	group := &rungroup.Group{}
+	asked, ask := context.WithCancel(ctx)
+	group.Add(func() error {
+		<-asked.Done()
+		return nil
+	}, func(error) { ask() })
+
+	open := make(chan struct{})
+	drained := make(chan struct{})
+	traffic, endTraffic := context.WithCancel(context.WithoutCancel(ctx))
+	group.Add(func() error {
+		defer close(drained)
+		p.traffic(traffic, open)
+		return nil
+	}, func(error) {
+		wasReady := p.handler.Stopping()
+		endTraffic()
+		notify(systemd.SdNotifyStopping)
+		if wasReady {
+			p.logger.Info("no more requests are sent, running ones may end", slog.Duration("grace", p.options.grace))
+		}
+	})
+
+	for _, a := range p.extra {
+		group.Add(a.run, func(error) {
+			<-drained
+			a.stop()
+		})
+	}
+
+	p.server.BaseContext = p.baseContext(open)
+	group.Add(func() error {
+		err := toolkit.ListenAndServe(p.server, p.options.toolkit, p.logger.With(slog.String("component", "web")))
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return fmt.Errorf("web server: %w", err)
+	}, func(error) {
+		<-drained
+		p.closeServer(context.WithoutCancel(ctx))
+	})
+	return group
+}
+
+// traffic runs the targets from when the listeners are open until ctx ends, and returns when the last request has ended.
+func (p *process) traffic(ctx context.Context, open <-chan struct{}) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-open:
+	}
+	p.handler.Ready()
+	notify(systemd.SdNotifyReady)
+	p.logger.Info("traffic starts", slog.Int("targets", len(p.engine.targets)))
+	p.engine.generator.Run(ctx, p.options.grace, 0)
+	<-ctx.Done() // without targets there is nothing to wait for, and the daemon stays
+}
+
+// baseContext is called for each listener when it is open, from goroutines of their own; the first is enough to say so.
+func (p *process) baseContext(open chan<- struct{}) func(net.Listener) context.Context {
+	var once sync.Once
+	return func(l net.Listener) context.Context {
+		once.Do(func() {
+			if p.listening != nil {
+				p.listening(l.Addr())
+			}
+			close(open)
+		})
+		return context.Background()
+	}
+}
+
+func (p *process) closeServer(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, serverGrace)
+	defer cancel()
+	if err := p.server.Shutdown(ctx); err != nil {
+		p.logger.Warn("answers were cut that did not end in time", slog.Any("err", err))
+		_ = p.server.Close() // everything worth saying about it was said
+	}
+}
+
+// dump writes all goroutines to standard error.
+func (p *process) dump() {
+	if err := pprof.Lookup("goroutine").WriteTo(os.Stderr, 1); err != nil {
+		p.logger.Error("goroutines could not be dumped", slog.Any("err", err))
+	}
+}
+
+// notify tells systemd, if it started this process, how it is doing.
+func notify(state string) {
+	// Without systemd there is nobody to tell, and with it nothing better to do about an error.
+	_, _ = systemd.SdNotify(false, state)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/aiperf-exporter/aiperf-exporter/config"
+)
+
+const labelled = `
+global: {labels: {region: eu1}}
+slos: {fast: {objective: 0.9, time_to_first_token: 1s}}
+metrics: {extra_labels: [team]}
+targets:
+  - {name: one, url: "http://127.0.0.1:1", model: m, endpoint: {type: chat}, slo: fast, labels: {team: a, owner: b}}
+  - {name: two, url: "http://127.0.0.1:1", model: m, endpoint: {type: chat}, labels: {team: a}}
+`
+
+// listed reads what `series` prints: label names by series.
+func listed(stdout string) map[string][]string {
+	out := map[string][]string{}
+	for _, m := range regexp.MustCompile(`(?m)^(\w+)\{(.*)\}$`).FindAllStringSubmatch(stdout, -1) {
+		var labels []string
+		if m[2] != "" {
+			labels = strings.Split(m[2], ",")
+		}
+		slices.Sort(labels)
+		out[m[1]] = labels
+	}
+	return out
+}
+
+// What is listed is compared with what a daemon with the same configuration exposes.
+func TestSeriesListsWhatTheConfigurationExposes(t *testing.T) {
+	t.Parallel()
+	path := write(t, "labelled.yml", labelled)
+	stdout := execute("series", "--config.file="+path).stdout
+	list := listed(stdout)
+
+	c, err := config.Load(config.Options{Files: []string{path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gc, err := c.Generator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newEngine(c, gc, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.generator.Close)
+	families, err := e.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == "aiperf_exporter_build_info" {
+			contains(t, "standard output", stdout, family.GetName())
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetName())
+			}
+			slices.Sort(labels)
+			if diff := cmp.Diff(labels, list[family.GetName()]); diff != "" {
+				t.Errorf("%s (-exposed +listed):\n%s", family.GetName(), diff)
+				break
+			}
+		}
+	}
+	if len(list) < len(families)-1 || len(families) < 30 {
+		t.Errorf("%d series are listed, %d exposed", len(list), len(families))
+	}
+}
+
+func TestSeriesOfOneTarget(t *testing.T) {
+	t.Parallel()
+	path := write(t, "labelled.yml", labelled)
+	all, one := execute("series", "--config.file="+path), execute("series", "--config.file="+path, "--target=one")
+	if all.code != exitOK || one.code != exitOK {
+		t.Fatalf("exit codes %d and %d", all.code, one.code)
+	}
+	targets := regexp.MustCompile(`(?m)^# target (\w+): about [1-9]\d* classic series$`)
+	name := func(stdout string) (names []string) {
+		for _, m := range targets.FindAllStringSubmatch(stdout, -1) {
+			names = append(names, m[1])
+		}
+		return names
+	}
+	if diff := cmp.Diff([][]string{{"one", "two"}, {"one"}}, [][]string{name(all.stdout), name(one.stdout)}); diff != "" {
+		t.Errorf("targets (-want +got):\n%s", diff)
+	}
+	for series, labels := range listed(one.stdout) {
+		if !slices.Contains(labels, "target") {
+			t.Errorf("%s is not of a target", series)
+		}
+	}
+	got := execute("series", "--config.file="+path, "--target=three")
+	if got.code != exitFailure || got.stdout != "" {
+		t.Errorf("an unknown target gives exit code %d and %q", got.code, got.stdout)
+	}
+	contains(t, "standard error", got.stderr, `no enabled target "three"`)
+}
+
+func TestHelpOfSeriesIsWrapped(t *testing.T) {
+	t.Parallel()
+	stdout := execute("series", "--config.file="+write(t, "minimal.yml", minimal)).stdout
+	for line := range strings.Lines(stdout) {
+		if strings.HasPrefix(line, "    ") && len([]rune(line)) > 101 {
+			t.Errorf("longer than 100 characters: %s", line)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		text  string
+		width int
+		want  []string
+	}{
+		"a text that fits":             {"one two", 7, []string{"one two"}},
+		"a text that is one too long":  {"one two", 6, []string{"one", "two"}},
+		"a word longer than the lines": {"a endless b", 3, []string{"a", "endless", "b"}},
+		"characters of several bytes":  {"äöü äöü", 7, []string{"äöü äöü"}},
+		"nothing":                      {"", 7, []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, wrap(test.text, test.width)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

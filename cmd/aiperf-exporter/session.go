@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+
+	"golang.org/x/term"
+
+	"github.com/aiperf-exporter/aiperf-exporter/config"
+	"github.com/aiperf-exporter/aiperf-exporter/generator"
+)
+
+// program is its own name.
+const program = "aiperf-exporter"
+
+// defaultFile is read without --config.file.
+const defaultFile = "aiperf-exporter.yml"
+
+// session is what every subcommand gets.
+type session struct {
+	args           []string // as typed
+	stdout, stderr io.Writer
+	logger         *slog.Logger
+	files          []string // --config.file
+	expandEnv      bool
+}
+
+// complainf tells a person what is wrong.
+func (s *session) complainf(format string, args ...any) {
+	fmt.Fprintf(s.stderr, program+": "+format+"\n", args...)
+}
+
+// load reads the files of --config.file. If it cannot, it has told why.
+func (s *session) load() (c *config.Config, gc generator.Config, ok bool) {
+	c, err := config.Load(config.Options{Files: s.files, Env: os.Environ(), ExpandEnv: s.expandEnv})
+	if err == nil {
+		gc, err = c.Generator()
+	}
+	if err == nil {
+		return c, gc, true
+	}
+	fmt.Fprintln(s.stderr, err)
+	if _, missing := os.Stat(defaultFile); slices.Equal(s.files, []string{defaultFile}) && errors.Is(missing, fs.ErrNotExist) {
+		s.complainf("name a configuration with --config.file, or see it work without one: %s demo", program)
+	}
+	return nil, generator.Config{}, false
+}
+
+// width is that of the terminal, 100 columns where there is none.
+func (s *session) width() int {
+	if f, ok := s.stdout.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return 100
+}

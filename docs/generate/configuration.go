@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"text/template"
+
+	"github.com/aiperf-exporter/aiperf-exporter/config"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// configurationText is the page without its tables.
+//
+//go:embed configuration.md.tmpl
+var configurationText string
+
+// configurationPage is configuration.md.
+func configurationPage() ([]byte, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	defaults, err := defaultsOfBlocks(root)
+	if err != nil {
+		return nil, err
+	}
+	w := &walker{sources: sources{root: root, parsed: map[string]*source{}}}
+	used := map[string]bool{}
+	keys := func(block string) (string, error) {
+		value, ok := defaults[block]
+		if !ok {
+			return "", fmt.Errorf("there is no block %s", block)
+		}
+		used[block] = true
+		return w.table(block, reflect.ValueOf(value))
+	}
+	page, err := template.New("configuration.md").Funcs(template.FuncMap{"keys": keys}).Parse(configurationText)
+	if err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	var out bytes.Buffer
+	if err := page.Execute(&out, nil); err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	for _, block := range blockNames() {
+		if !used[block] {
+			return nil, fmt.Errorf("the page has no table for the block %s", block)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// blockNames lists the top-level keys of a file, except defaults, whose keys are those of targets.
+func blockNames() []string {
+	var out []string
+	for field := range reflect.TypeFor[config.Config]().Fields() {
+		if name, _ := tagOf(&field); name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// defaultsOfBlocks gives, for each table, a struct with the values of keys that are not written.
+func defaultsOfBlocks(root string) (map[string]any, error) {
+	smallest, err := config.Load(config.Options{Files: []string{filepath.Join(root, "examples", "minimal.yml")}})
+	if err != nil {
+		return nil, fmt.Errorf("load the smallest example: %w", err)
+	}
+	return map[string]any{
+		"global":       config.DefaultGlobal(),
+		"secrets":      config.Secret{},
+		"http_clients": config.DefaultHTTPClient(),
+		"workloads":    workload.DefaultConfig(),
+		"length":       workload.Length{},
+		"loads":        load.DefaultConfig(),
+		"slos":         metrics.DefaultSLOConfig(),
+		"targets":      smallest.Targets[0],
+		"metrics":      metrics.DefaultConfig(),
+	}, nil
+}
+
+// table writes the keys of a block as Markdown.
+func (w *walker) table(block string, defaults reflect.Value) (string, error) {
+	keys, err := w.keysOf(block, defaults)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("| key | type | default | meaning |\n|---|---|---|---|\n")
+	for _, k := range keys {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.name, k.kind, k.fallback, k.meaning)
+	}
+	return b.String(), nil
+}

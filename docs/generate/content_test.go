@@ -1,0 +1,323 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/common/promslog"
+	"github.com/prometheus/common/promslog/flag"
+	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+var namedVariable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)`)
+
+// foreign are the top-level keys by which the files of other programs are recognised.
+var foreign = []string{"scrape_configs"}
+
+// Each ```yaml block is a whole configuration that loads without a warning. "yaml fragment" is joined with the smallest example, "yaml
+// invalid" is refused with exactly what the next ```text block says.
+func TestYAMLBlocksAreWhatTheySay(t *testing.T) {
+	t.Parallel()
+	smallest, err := os.ReadFile(filepath.Join(root, "examples", "minimal.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := 0
+	for _, d := range documents(t) {
+		for i, b := range d.blocks {
+			kind, mark, _ := strings.Cut(b.info, " ")
+			if kind != "yaml" {
+				continue
+			}
+			t.Run(d.path+":"+strconv.Itoa(b.number), func(t *testing.T) {
+				t.Parallel()
+				switch {
+				case isForeign(t, b.text):
+				case mark == "":
+					checkLoads(t, b.text)
+				case mark == "fragment":
+					checkLoads(t, string(smallest), b.text)
+				case mark == "invalid" && i+1 < len(d.blocks) && d.blocks[i+1].info == "text":
+					checkIsRefused(t, b.text, d.blocks[i+1].text)
+				default:
+					t.Errorf("unknown mark %q, or no ```text block behind", mark)
+				}
+			})
+			whole++
+		}
+	}
+	if whole < 5 {
+		t.Errorf("only %d blocks were found", whole)
+	}
+}
+
+func checkLoads(t *testing.T, texts ...string) {
+	t.Helper()
+	c, err := loadText(t, texts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range c.Warnings {
+		if len(texts) == 1 { // the entries of a fragment are used by nobody
+			t.Error(w)
+		}
+	}
+}
+
+func checkIsRefused(t *testing.T, text, want string) {
+	t.Helper()
+	var got strings.Builder
+	for _, f := range problemsOf(t, text) {
+		f.File = filepath.Base(f.File)
+		got.WriteString(f.String() + "\n")
+	}
+	if got.String() != want {
+		t.Errorf("the program says\n%sand the page\n%s", got.String(), want)
+	}
+}
+
+// isForeign tells whether a block is the file of another program; a block that is nobody's fails the test.
+func isForeign(t *testing.T, text string) bool {
+	t.Helper()
+	var node yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &node); err != nil {
+		t.Fatal(err)
+	}
+	if node.Kind == 0 || node.Content[0].Kind != yaml.MappingNode {
+		t.Fatal("not a map")
+	}
+	first := node.Content[0].Content[0].Value
+	if slices.Contains(foreign, first) {
+		return true
+	}
+	if !slices.Contains(append(blockNames(), "defaults"), first) {
+		t.Errorf("the first key %q is neither ours nor that of a program that is known here", first)
+	}
+	return false
+}
+
+var code = regexp.MustCompile("`([^`]+)`")
+
+// The table of what is not available yet must shrink when something becomes so.
+func TestKeysThatAreNotAvailableAreRefusedAsSuch(t *testing.T) {
+	t.Parallel()
+	d := readDocument(t, filepath.Join(root, "docs", "configuration.md"))
+	inside, rows := false, 0
+	for _, l := range d.prose {
+		if strings.HasPrefix(l.text, "#") {
+			inside = l.text == "## Not available in this version"
+		}
+		cells := strings.Split(l.text, "|")
+		if !inside || len(cells) != 4 || strings.Contains(l.text, "---") || strings.Contains(l.text, "| block |") {
+			continue
+		}
+		rows++
+		for _, key := range code.FindAllStringSubmatch(cells[2], -1) {
+			text := unavailable(strings.Trim(strings.TrimSpace(cells[1]), "`"), key[1])
+			if !saysNotAvailable(t, text) {
+				t.Errorf("line %d: %s is not refused as not available: %s", l.number, key[1], text)
+			}
+		}
+	}
+	if rows < 5 {
+		t.Errorf("only %d rows were found", rows)
+	}
+}
+
+// unavailable writes a configuration with the key, or the key and its value, in a block.
+func unavailable(block, key string) string {
+	key, value, _ := strings.Cut(key, ": ")
+	if value == "" {
+		value = "{}"
+	}
+	steps := strings.Split(key, ".")
+	for _, step := range slices.Backward(steps[1:]) {
+		value = "{" + step + ": " + value + "}"
+	}
+	pair := steps[0] + ": " + value
+	switch block {
+	case "top level":
+		return pair
+	case "global", "metrics":
+		return block + ": {" + pair + "}"
+	case "targets":
+		return "targets: [{" + pair + "}]"
+	}
+	return block + ": {x: {" + pair + "}}"
+}
+
+func saysNotAvailable(t *testing.T, text string) bool {
+	t.Helper()
+	for _, f := range problemsOf(t, text) {
+		if strings.Contains(f.Message, "not available in this version") {
+			return true
+		}
+	}
+	return false
+}
+
+var seriesName = regexp.MustCompile(`\baiperf_[a-z0-9_]+`)
+
+func TestSeriesExist(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{"aiperf_exporter_build_info": true}
+	for _, s := range metrics.Table() {
+		known[s.Name] = true
+		if s.Kind == metrics.Histogram {
+			for _, suffix := range []string{"_bucket", "_count", "_sum"} {
+				known[s.Name+suffix] = true
+			}
+		}
+	}
+	for _, d := range documents(t) {
+		d.eachLine(func(number int, text string) {
+			for _, name := range seriesName.FindAllString(text, -1) {
+				if !known[name] && !isPrefix(name, known) {
+					t.Errorf("%s:%d: there is no series %s", d.path, number, name)
+				}
+			}
+		})
+	}
+}
+
+// isPrefix tells whether a name stands for several: aiperf_exporter_*.
+func isPrefix(name string, known map[string]bool) bool {
+	if !strings.HasSuffix(name, "_") {
+		return false
+	}
+	for k := range known {
+		if strings.HasPrefix(k, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// eachLine visits prose and code.
+func (d *document) eachLine(visit func(number int, text string)) {
+	for _, l := range d.prose {
+		visit(l.number, l.text)
+	}
+	for _, b := range d.blocks {
+		for i, text := range strings.Split(b.text, "\n") {
+			visit(b.number+i, text)
+		}
+	}
+}
+
+// ourFlag finds flags in code that is the flag alone, or a command of ours.
+var (
+	flagAlone  = regexp.MustCompile("`--(?:no-)?([a-z][a-z0-9.-]+)")
+	ourCommand = regexp.MustCompile(`aiperf-exporter(?: [^|#` + "`" + `]*)? --`)
+	anyFlag    = regexp.MustCompile(`(?:^|\s)--(?:no-)?([a-z][a-z0-9.-]+)`)
+)
+
+func TestFlagsExist(t *testing.T) {
+	t.Parallel()
+	known := flagNames(t)
+	for _, d := range documents(t) {
+		d.eachLine(func(number int, text string) {
+			found := flagAlone.FindAllStringSubmatch(text, -1)
+			for _, part := range ourCommand.FindAllStringIndex(text, -1) {
+				rest, _, _ := strings.Cut(text[part[1]-2:], "`")
+				found = append(found, anyFlag.FindAllStringSubmatch(rest, -1)...)
+			}
+			for _, f := range found {
+				if !known[f[1]] {
+					t.Errorf("%s:%d: there is no flag --%s", d.path, number, f[1])
+				}
+			}
+		})
+	}
+}
+
+// flagNames collects the flags of the program: those in its source, and those that libraries add.
+func flagNames(t *testing.T) map[string]bool {
+	t.Helper()
+	app := kingpin.New("", "")
+	kingpinflag.AddFlags(app, "")
+	flag.AddFlags(app, &promslog.Config{})
+	out := map[string]bool{"help-long": true, "help-man": true, "version": true}
+	for _, f := range app.Model().Flags {
+		out[f.Name] = true
+	}
+	files, err := filepath.Glob(filepath.Join(root, "cmd", "aiperf-exporter", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if name := flagOf(n); name != "" {
+				out[name] = true
+			}
+			return true
+		})
+	}
+	if !out["config.file"] || !out["web.listen-address"] || !out["log.level"] {
+		t.Fatalf("flags were not found: %v", out)
+	}
+	return out
+}
+
+// flagOf is the name in a call such as cmd.Flag("requests", …), "" for anything else.
+func flagOf(n ast.Node) string {
+	call, ok := n.(*ast.CallExpr)
+	if !ok || len(call.Args) != 2 {
+		return ""
+	}
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || selector.Sel.Name != "Flag" {
+		return ""
+	}
+	literal, ok := call.Args[0].(*ast.BasicLit)
+	if !ok {
+		return ""
+	}
+	name, err := strconv.Unquote(literal.Value)
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+func TestEachErrorClassAndDropReasonHasAdvice(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join(root, "docs", "troubleshooting.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := map[string]bool{} // words in the first cells of tables
+	for l := range strings.SplitSeq(string(page), "\n") {
+		if cells := strings.Split(l, "|"); len(cells) > 2 {
+			for _, word := range code.FindAllStringSubmatch(cells[1], -1) {
+				first[word[1]] = true
+			}
+		}
+	}
+	for _, class := range metrics.ErrorClasses {
+		if !first[string(class)] {
+			t.Errorf("nothing is said about the error class %s", class)
+		}
+	}
+	for _, reason := range metrics.DropReasons {
+		if !first[string(reason)] {
+			t.Errorf("nothing is said about the drop reason %s", reason)
+		}
+	}
+}

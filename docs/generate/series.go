@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+const seriesHead = `# Series
+
+Written by ` + "`make gen`" + ` from the table in [metrics/series.go](../metrics/series.go); ` + "`aiperf-exporter series`" + ` prints the same for
+your configuration. Every series exists at zero from the moment its target starts. Times are seconds, sizes bytes, shares 0–1.
+What the figures mean is told in [measuring.md](measuring.md).
+
+The series of a target carry the labels ` + "`target`, `model` and `workload`" + `, then the names in ` + "`metrics.extra_labels`" + `; below are only the
+labels beyond those. ` + "`global.labels`" + ` stand on all series. Histograms are classic and native in one (` + "`metrics.histograms`" + `); native ones need
+` + "`scrape_native_histograms: true`" + ` in Prometheus. The limits of your SLOs are bucket boundaries of the measures that they limit.
+`
+
+// seriesPage is metrics.md.
+func seriesPage() ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteString(seriesHead)
+	for _, part := range []struct {
+		title string
+		scope metrics.Scope
+	}{{"Of each target", metrics.PerTarget}, {"Of the exporter", metrics.PerProcess}} {
+		fmt.Fprintf(&out, "\n## %s\n\n| series | type | labels | meaning |\n|---|---|---|---|\n", part.title)
+		for _, s := range metrics.Table() {
+			if s.Scope == part.scope {
+				fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", s.Name, s.Kind, labelCell(s.Labels), cell(s.Help))
+			}
+		}
+	}
+	out.WriteString("\n## Bucket boundaries\n\n| series | classic boundaries |\n|---|---|\n")
+	for _, s := range metrics.Table() {
+		if s.Kind == metrics.Histogram {
+			fmt.Fprintf(&out, "| `%s` | %s |\n", s.Name, strings.Trim(fmt.Sprint(s.Bounds), "[]"))
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// labelCell lists names, and the values where they are a short closed list.
+func labelCell(list []metrics.Label) string {
+	out := make([]string, 0, len(list))
+	for _, l := range list {
+		text := "`" + l.Name + "`"
+		if len(l.Values) > 0 {
+			text += " (" + strings.Join(l.Values, ", ") + ")"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}
+
+// cell makes a text fit for a table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

@@ -1,0 +1,214 @@
+package transport_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+const (
+	streamHead  = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+	chunkedHead = streamHead + "Transfer-Encoding: chunked\r\n\r\n"
+	lastChunk   = "0\r\n\r\n"
+)
+
+// sse is a server-sent event.
+func sse(data string) string { return "data: " + data + "\n\n" }
+
+// chunk is one chunk of a chunked body.
+func chunk(data string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(data), data) }
+
+// peer is the server's end of a connection.
+type peer struct {
+	net.Conn // plain or TLS
+	tcp      *net.TCPConn
+	in       *bufio.Reader
+	over     context.Context // ends with the test
+}
+
+// request reads one request; nil means that the client has gone.
+func (p *peer) request() *http.Request {
+	request, err := http.ReadRequest(p.in)
+	if err != nil {
+		return nil
+	}
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return nil
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	return request
+}
+
+// send writes as few segments as TCP makes of it.
+func (p *peer) send(text string) { _, _ = p.Write([]byte(text)) }
+
+// wait returns when the channel gives or is closed, or the test is over.
+func (p *peer) wait(signal <-chan struct{}) {
+	select {
+	case <-signal:
+	case <-p.over.Done():
+	}
+}
+
+// serve runs the script on each connection, which is closed after it, and returns the address.
+func serve(t *testing.T, script func(*peer)) string {
+	t.Helper()
+	return serveOn(t, script, func(conn *net.TCPConn) net.Conn { return conn })
+}
+
+func serveOn(t *testing.T, script func(*peer), wrap func(*net.TCPConn) net.Conn) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, end := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			tcp := conn.(*net.TCPConn)
+			running.Go(func() {
+				defer tcp.Close()
+				defer context.AfterFunc(over, func() { _ = tcp.Close() })()
+				wrapped := wrap(tcp)
+				defer wrapped.Close()
+				script(&peer{Conn: wrapped, tcp: tcp, in: bufio.NewReader(wrapped), over: over})
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		end()
+		running.Wait()
+	})
+	return "http://" + listener.Addr().String()
+}
+
+// serveTLS is serve with TLS; authority is the certificate that vouches for it.
+func serveTLS(t *testing.T, script func(*peer)) (url, authority string) {
+	t.Helper()
+	certificate, authority := certificate(t)
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	url = serveOn(t, script, func(conn *net.TCPConn) net.Conn { return tls.Server(conn, config) })
+	return strings.Replace(url, "http:", "https:", 1), authority
+}
+
+// certificate is one for 127.0.0.1 and example.com.
+func certificate(t *testing.T) (tls.Certificate, string) {
+	t.Helper()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}
+	return server.TLS.Certificates[0], string(pem.EncodeToMemory(block))
+}
+
+// option changes a client's configuration.
+type option func(*transport.Config)
+
+func keepAlive(c *transport.Config)      { c.Reuse = transport.KeepAlive }
+func readTimestamps(c *transport.Config) { c.Timestamps = transport.ReadTimestamps }
+
+func trusting(authority string) option {
+	return func(c *transport.Config) { c.HTTP.TLSConfig.CA = authority }
+}
+
+// clock is that of all clients and servers here.
+var clock = metrics.NewSystemClock()
+
+func newClient(t testing.TB, options ...option) *transport.Client {
+	t.Helper()
+	config := transport.DefaultConfig()
+	config.Timeouts = transport.Timeouts{Connect: 20 * time.Second, FirstToken: 20 * time.Second, Idle: 20 * time.Second, Total: 20 * time.Second}
+	for _, o := range options {
+		o(&config)
+	}
+	client, err := transport.New(config, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+// seen is a copy of an event.
+type seen struct {
+	Name, Data    string
+	Comment, Body bool
+	at, read      int64
+	handled       int64 // when the handler got it
+}
+
+// recorder is a handler that keeps everything and answers with what verdict says, Token if it is nil.
+type recorder struct {
+	events  []seen
+	verdict func(ev seen) transport.Verdict
+}
+
+// Event implements transport.Handler.
+func (r *recorder) Event(ev *transport.Event) transport.Verdict {
+	s := seen{Name: string(ev.Name), Data: string(ev.Data), Comment: ev.Comment, Body: ev.Body, at: ev.At, read: ev.Read, handled: clock.Now()}
+	r.events = append(r.events, s)
+	if r.verdict == nil {
+		return transport.Token
+	}
+	return r.verdict(s)
+}
+
+// data is what the events hold, in brackets.
+func (r *recorder) data() string {
+	var out strings.Builder
+	for _, ev := range r.events {
+		fmt.Fprintf(&out, "[%s]", ev.Data)
+	}
+	return out.String()
+}
+
+// result is what came of one exchange.
+type result struct {
+	transport.Answer
+	time metrics.Timeline
+	recorder
+}
+
+func do(t *testing.T, client *transport.Client, url string) *result {
+	t.Helper()
+	return doWith(t.Context(), client, stream(url), nil)
+}
+
+// stream is a request for a stream.
+func stream(url string) *transport.Request {
+	return &transport.Request{URL: url, Header: http.Header{"Accept-Encoding": {"identity"}}, Body: []byte(`{"stream":true}`), Stream: true}
+}
+
+func doWith(ctx context.Context, client *transport.Client, request *transport.Request, verdict func(seen) transport.Verdict) *result {
+	r := &result{recorder: recorder{verdict: verdict}}
+	r.Answer = client.Do(ctx, request, &r.time, &r.recorder)
+	return r
+}
+
+// failed says what is wrong about an exchange that should have succeeded.
+func (r *result) failed() error {
+	if r.Class != "" || r.Cancelled || r.Err != nil {
+		return fmt.Errorf("class %q, cancelled %v: %w", r.Class, r.Cancelled, r.Err)
+	}
+	return nil
+}

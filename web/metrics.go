@@ -1,0 +1,35 @@
+package web
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp/zstd" // without it a scraper that asks for zstd silently gets identity
+)
+
+// metricsHandler serves the registry in the format and compression that the scraper asks for. Native histograms travel in protobuf only.
+func metricsHandler(o *Options) http.Handler {
+	opts := promhttp.HandlerOpts{
+		EnableOpenMetrics:   true,
+		MaxRequestsInFlight: o.MaxRequests,
+		ErrorHandling:       promhttp.ContinueOnError,
+		ErrorLog:            errorLog{o.Logger},
+		ProcessStartTime:    o.Start,
+		OfferedCompressions: []promhttp.Compression{promhttp.Identity, promhttp.Gzip, promhttp.Zstd},
+	}
+	if !o.InstrumentHandler {
+		return promhttp.HandlerFor(o.Registry, opts)
+	}
+	opts.Registry = o.Registry
+	return promhttp.InstrumentMetricHandler(o.Registry, promhttp.HandlerFor(o.Registry, opts))
+}
+
+// errorLog is what promhttp tells gathering errors to.
+type errorLog struct{ logger *slog.Logger }
+
+func (l errorLog) Println(v ...any) {
+	l.logger.Error("metrics could not be gathered whole", slog.String("err", strings.TrimSpace(fmt.Sprintln(v...))))
+}
