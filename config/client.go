@@ -17,12 +17,16 @@ import (
 
 // HTTPClient is one entry under `http_clients:`: the settings that Prometheus has for its own clients, beside ours.
 type HTTPClient struct {
+	// version of HTTP
 	HTTPVersion transport.HTTPVersion `koanf:"http_version" yaml:"http_version"`
-	Reuse       transport.Reuse       `koanf:"reuse" yaml:"reuse"`
-	// Timestamps says where the arrival of a chunk is taken: when the kernel received it, or when it was read.
-	Timestamps      transport.Timestamps `koanf:"timestamps" yaml:"timestamps"`
-	MaxEventSize    Size                 `koanf:"max_event_size" yaml:"max_event_size"`       // one event of a stream
-	MaxResponseSize Size                 `koanf:"max_response_size" yaml:"max_response_size"` // a whole answer
+	// whether requests may use the connection of an earlier one
+	Reuse transport.Reuse `koanf:"reuse" yaml:"reuse"`
+	// where the instants of an answer come from
+	Timestamps transport.Timestamps `koanf:"timestamps" yaml:"timestamps"`
+	// largest single event of a stream; a larger one fails the request as `response_too_large`
+	MaxEventSize Size `koanf:"max_event_size" yaml:"max_event_size"`
+	// largest whole answer, likewise
+	MaxResponseSize Size `koanf:"max_response_size" yaml:"max_response_size"`
 
 	// HTTP is decoded from Rest once all layers are joined: its types only know YAML.
 	HTTP promconfig.HTTPClientConfig `koanf:"-" yaml:",inline" json:"-"`

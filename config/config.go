@@ -51,10 +51,14 @@ type frame struct {
 
 // Global holds for all targets together.
 type Global struct {
-	MaxInFlight int     `koanf:"max_in_flight" yaml:"max_in_flight"` // requests that run at the same time
-	MaxRate     float64 `koanf:"max_rate" yaml:"max_rate,omitempty"` // requests per second; 0 = no limit
-	MaxTargets  int     `koanf:"max_targets" yaml:"max_targets"`
-	// Labels are constant labels of every series.
+	// requests of all targets that may run at the same time; arrivals beyond that are dropped as `global_limit`
+	MaxInFlight int `koanf:"max_in_flight" yaml:"max_in_flight"`
+	// requests per second of all targets together, with bursts of one second's worth; arrivals beyond that are dropped as `global_limit`;
+	// without it there is no limit
+	MaxRate float64 `koanf:"max_rate" yaml:"max_rate,omitempty"`
+	// most targets that a configuration may have
+	MaxTargets int `koanf:"max_targets" yaml:"max_targets"`
+	// constant labels of every series, at most 8
 	Labels map[string]string `koanf:"labels" yaml:"labels,omitempty"`
 }
 
@@ -63,29 +67,39 @@ func DefaultGlobal() Global { return Global{MaxInFlight: 64, MaxTargets: 500} }
 
 // Secret is one entry under `secrets:`: exactly one of the two is set.
 type Secret struct {
-	File string `koanf:"file" yaml:"file,omitempty"` // read again whenever it changes
-	// Value is meant for "${VAR}"; a literal is allowed, and warned about.
+	// file that holds the secret and nothing else, at most 64 KiB; line ends at its end do not count
+	File string `koanf:"file" yaml:"file,omitempty"`
+	// the secret itself, meant for `${VAR}`; a literal is allowed, and warned about
 	Value secret.Secret `koanf:"value" yaml:"value,omitempty"`
 }
 
 // Target is one entry under `targets:`. Name, URL, Model and Endpoint.Type are required.
 type Target struct {
-	Name     string     `koanf:"name" yaml:"name"`
-	URL      secret.URL `koanf:"url" yaml:"url"`
-	Model    string     `koanf:"model" yaml:"model"`
-	Endpoint Endpoint   `koanf:"endpoint" yaml:"endpoint"`
+	// identity of the target and value of the label `target` of all its series: 1 to 63 letters, digits, dots, dashes and underscores
+	Name string `koanf:"name" yaml:"name"`
+	// address of the server, `http` unless it says `https`. The path of the endpoint is appended; a `/v1` at the end is not doubled. A
+	// query is sent with each request and never shown
+	URL secret.URL `koanf:"url" yaml:"url"`
+	// name of the model as the server knows it, and value of the label `model`; at most 128 bytes
+	Model    string   `koanf:"model" yaml:"model"`
+	Endpoint Endpoint `koanf:"endpoint" yaml:"endpoint"`
 
-	// Names of entries under workloads, loads, slos and http_clients. Without one, the entry "default" is used if there is one, else the
-	// built-in defaults; slo has neither.
+	// name of an entry under `workloads`, and value of the label `workload`. Without it the entry `default` is taken, if there is one,
+	// else the defaults
 	Workload string `koanf:"workload" yaml:"workload,omitempty"`
-	Load     string `koanf:"load" yaml:"load,omitempty"`
-	SLO      Names  `koanf:"slo" yaml:"slo,omitempty"`
-	Client   string `koanf:"client" yaml:"client,omitempty"`
+	// name of an entry under `loads`; likewise
+	Load string `koanf:"load" yaml:"load,omitempty"`
+	// names of entries under `slos`, each of which judges every request of the target
+	SLO Names `koanf:"slo" yaml:"slo,omitempty"`
+	// name of an entry under `http_clients`; without it the entry `default`, if there is one, else the defaults
+	Client string `koanf:"client" yaml:"client,omitempty"`
 
 	Timeouts transport.Timeouts `koanf:"timeouts" yaml:"timeouts"`
-	Labels   map[string]string  `koanf:"labels" yaml:"labels,omitempty"`
-	Enabled  bool               `koanf:"enabled" yaml:"enabled"`
-	// Seed makes arrivals and prompts reproducible. Load fills in a random one where the file has none.
+	// labels of the target on `aiperf_target_info`, and on all its series where `metrics.extra_labels` has the name
+	Labels map[string]string `koanf:"labels" yaml:"labels,omitempty"`
+	// `false` leaves the target out: no traffic, no series
+	Enabled bool `koanf:"enabled" yaml:"enabled"`
+	// makes arrivals, lengths and words of prompts reproducible; the number at the start of each prompt is always fresh
 	Seed uint64 `koanf:"seed" yaml:"seed"`
 
 	randomSeed bool
@@ -98,9 +112,12 @@ type Names []string
 type Endpoint struct {
 	endpoint.Config `koanf:",squash" yaml:",inline"`
 
-	Secret     string        `koanf:"secret" yaml:"secret,omitempty"` // the name of an entry under secrets
-	APIKeyFile string        `koanf:"api_key_file" yaml:"api_key_file,omitempty"`
-	APIKey     secret.Secret `koanf:"api_key" yaml:"api_key,omitempty"` // a literal is allowed, and warned about
+	// name of an entry under `secrets`, sent as `Authorization: Bearer …`. At most one of `secret`, `api_key_file` and `api_key`
+	Secret string `koanf:"secret" yaml:"secret,omitempty"`
+	// file that holds the credential, read like `secrets.*.file`
+	APIKeyFile string `koanf:"api_key_file" yaml:"api_key_file,omitempty"`
+	// the credential itself, meant for `${VAR}`; a literal is allowed, and warned about
+	APIKey secret.Secret `koanf:"api_key" yaml:"api_key,omitempty"`
 }
 
 // defaultName is the entry that is used where a target names none.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"log/slog"
 	"net/http"
 	"time"
 )
@@ -9,9 +10,15 @@ import (
 // run until then.
 const writeTimeout = time.Minute
 
-// Server puts the limits of an exposed server around a handler.
-func Server(handler http.Handler) *http.Server {
-	return &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+// Server puts the limits of an exposed server around a handler. logger hears of connections that go wrong and of panics.
+func Server(handler http.Handler, logger *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
 }
 
 // bounded breaks the connection of a reader that is too slow. The server itself has no such limit, because a profile may take longer.

@@ -1,8 +1,11 @@
 package web
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,7 +69,7 @@ func TestAnswersMustBeReadInTimeExceptProfilesThatTakeAsLongAsAsked(t *testing.T
 	h := newHandler(t, o)
 	for path, want := range map[string]bool{
 		"/": true, "/metrics": true, "/config": true, "/-/healthy": true, "/style.css": true, "/debug/pprof/cmdline": true,
-		"/debug/pprof/heap": false, "/debug/pprof/trace?seconds=0.0001": false,
+		"/debug/pprof/heap": false,
 	} {
 		w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
 		before := time.Now()
@@ -80,15 +83,20 @@ func TestAnswersMustBeReadInTimeExceptProfilesThatTakeAsLongAsAsked(t *testing.T
 	}
 }
 
-func TestServerHasLimits(t *testing.T) {
+func TestServerHasLimitsAndALog(t *testing.T) {
 	t.Parallel()
 	type limits struct {
 		ReadHeader, Idle, Write time.Duration
 		HeaderBytes             int
 	}
-	s := Server(http.NotFoundHandler())
+	var log bytes.Buffer
+	s := Server(http.NotFoundHandler(), slog.New(slog.NewTextHandler(&log, nil)))
 	want := limits{ReadHeader: 10 * time.Second, Idle: 2 * time.Minute, HeaderBytes: 64 << 10}
 	if diff := cmp.Diff(want, limits{s.ReadHeaderTimeout, s.IdleTimeout, s.WriteTimeout, s.MaxHeaderBytes}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	s.ErrorLog.Print("a handshake failed")
+	if !strings.Contains(log.String(), `level=WARN msg="a handshake failed"`) {
+		t.Errorf("what goes wrong is not in the log: %q", log.String())
 	}
 }

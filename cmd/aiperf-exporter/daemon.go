@@ -26,6 +26,7 @@ type daemonOptions struct {
 	pprof                  bool
 	disableExporterMetrics bool
 	grace                  time.Duration
+	finalScrape            time.Duration
 	memoryLimitRatio       float64
 }
 
@@ -43,13 +44,17 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 		logger.Error("cannot start", slog.Any("err", err))
 		return exitFailure
 	}
-	handler, err := newHandler(o, c, e, logger.With(slog.String("component", "web")))
+	webLogger := logger.With(slog.String("component", "web"))
+	handler, err := newHandler(o, c, e, webLogger)
 	if err != nil {
 		e.generator.Close()
 		logger.Error("cannot start", slog.Any("err", err))
 		return exitFailure
 	}
-	p := &process{options: o, logger: logger, engine: e, handler: handler, server: web.Server(handler), listening: listening, extra: extra}
+	p := &process{
+		options: o, logger: logger, stderr: s.stderr, engine: e, handler: handler, server: web.Server(handler, webLogger),
+		listening: listening, extra: extra,
+	}
 	return p.run()
 }
 

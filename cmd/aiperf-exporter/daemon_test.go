@@ -127,7 +127,7 @@ func TestDaemonThatCannotStartSaysWhyAndEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	t.Cleanup(func() { taken.Close() })
 	good := write(t, "minimal.yml", minimal)
 	for name, test := range map[string]struct {
 		args []string
@@ -141,23 +141,23 @@ func TestDaemonThatCannotStartSaysWhyAndEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := execute(append([]string{"serve", "--config.file=" + good}, test.args...)...)
-			if got.code != exitFailure {
-				t.Errorf("exit code %d, want %d", got.code, exitFailure)
+			daemon := start(t, nil, append([]string{"serve", "--config.file=" + good}, test.args...)...)
+			if code := daemon.exit(t); code != exitFailure {
+				t.Errorf("exit code %d, want %d", code, exitFailure)
 			}
-			contains(t, "log", got.stderr, "level=ERROR", test.want)
-			if strings.Contains(got.stderr, "traffic starts") {
-				t.Errorf("it sent requests:\n%s", got.stderr)
+			contains(t, "log", daemon.seen.String(), "level=ERROR", test.want)
+			if strings.Contains(daemon.seen.String(), "traffic starts") {
+				t.Errorf("it sent requests:\n%s", daemon.seen.String())
 			}
 		})
 	}
 	t.Run("the port of the demo is in use", func(t *testing.T) {
 		t.Parallel()
-		got := execute("demo", "--web.listen-address="+taken.Addr().String())
-		if got.code != exitFailure || got.stdout != "" {
-			t.Errorf("exit code %d and standard output %q, want %d without", got.code, got.stdout, exitFailure)
+		demo := start(t, nil, "demo", "--web.listen-address="+taken.Addr().String())
+		if code := demo.exit(t); code != exitFailure || demo.stdout.Len() != 0 {
+			t.Errorf("exit code %d and standard output %q, want %d without", code, demo.stdout.String(), exitFailure)
 		}
-		contains(t, "log", got.stderr, "address already in use")
+		contains(t, "log", demo.seen.String(), "address already in use")
 	})
 }
 

@@ -66,46 +66,60 @@ func TestDemoRunsAndStopsWithoutALeftover(t *testing.T) {
 	}
 }
 
-func TestSignalBeforeTheDaemonIsReadyEndsIt(t *testing.T) {
-	s := &session{stdout: io.Discard, stderr: io.Discard, files: []string{write(t, "minimal.yml", minimal)}, logger: slog.New(slog.DiscardHandler)}
+// inThisProcess runs the daemon with the smallest configuration, and gives its exit code and log.
+func inThisProcess(t *testing.T, address string, listening func(net.Addr), extra ...actor) (code int, log string) {
+	t.Helper()
+	var out bytes.Buffer
+	s := &session{
+		stdout: io.Discard, stderr: io.Discard, logger: slog.New(slog.NewTextHandler(&out, nil)),
+		files: []string{write(t, "minimal.yml", minimal)},
+	}
 	c, gc, ok := s.load()
 	if !ok {
 		t.Fatal("configuration cannot be read")
 	}
 	none := ""
 	o := &daemonOptions{
-		toolkit:       &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: new(bool), WebConfigFile: &none},
+		toolkit:       &toolkit.FlagConfig{WebListenAddresses: &[]string{address}, WebSystemdSocket: new(bool), WebConfigFile: &none},
 		telemetryPath: "/metrics", grace: time.Hour,
 	}
-	code := serve(s, o, c, gc, func(net.Addr) { signalSelf(t) })
+	code = serve(s, o, c, gc, listening, extra...)
+	return code, out.String()
+}
+
+func TestSignalBeforeTheDaemonIsReadyEndsIt(t *testing.T) {
+	code, log := inThisProcess(t, "127.0.0.1:0", func(net.Addr) { signalSelf(t) })
 	if code != exitOK {
 		t.Errorf("exit code %d, want %d", code, exitOK)
 	}
+	contains(t, "log", log, "msg=stopped")
 }
 
-// A part that fails ends the rest in the same order as a signal does.
-func TestActorThatFailsEndsTheDaemon(t *testing.T) {
-	var log bytes.Buffer
-	s := &session{stdout: io.Discard, stderr: io.Discard, files: []string{write(t, "minimal.yml", minimal)}, logger: slog.New(slog.NewTextHandler(&log, nil))}
-	c, gc, ok := s.load()
-	if !ok {
-		t.Fatal("configuration cannot be read")
+func TestPortInUseEndsTheDaemonWithoutALeftover(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	none := ""
-	o := &daemonOptions{
-		toolkit:       &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: new(bool), WebConfigFile: &none},
-		telemetryPath: "/metrics", grace: time.Hour,
+	defer taken.Close()
+	code, log := inThisProcess(t, taken.Addr().String(), func(net.Addr) { signalSelf(t) })
+	if code != exitFailure {
+		t.Errorf("exit code %d, want %d", code, exitFailure)
 	}
-	open := make(chan struct{})
-	code := serve(s, o, c, gc, func(net.Addr) { close(open) }, actor{
+	contains(t, "log", log, "level=ERROR msg=stopped", "address already in use")
+}
+
+// A part that fails ends the rest in the same order as a signal does, and is stopped itself.
+func TestPartThatFailsEndsTheDaemon(t *testing.T) {
+	open, stopped := make(chan struct{}), false
+	code, log := inThisProcess(t, "127.0.0.1:0", func(net.Addr) { close(open) }, actor{
 		run: func() error {
 			<-open
 			return io.ErrUnexpectedEOF
 		},
-		stop: func() {},
+		stop: func() { stopped = true },
 	})
-	if code != exitFailure {
-		t.Errorf("exit code %d, want %d", code, exitFailure)
+	if code != exitFailure || !stopped {
+		t.Errorf("exit code %d and stopped %v, want %d and true", code, stopped, exitFailure)
 	}
-	contains(t, "log", log.String(), "level=ERROR msg=stopped err=\"unexpected EOF\"")
+	contains(t, "log", log, `level=ERROR msg=stopped err="unexpected EOF"`)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -33,6 +34,7 @@ type actor struct {
 type process struct {
 	options   *daemonOptions
 	logger    *slog.Logger
+	stderr    io.Writer
 	engine    *engine
 	handler   *web.Handler
 	server    *http.Server
@@ -107,7 +109,8 @@ func (p *process) group(ctx context.Context) *rungroup.Group {
 	return group
 }
 
-// traffic runs the targets from when the listeners are open until ctx ends, and returns when the last request has ended.
+// traffic runs the targets from when the listeners are open until ctx ends, and returns when the last request has ended
+// and there has been time to scrape it.
 func (p *process) traffic(ctx context.Context, open <-chan struct{}) {
 	select {
 	case <-ctx.Done():
@@ -119,6 +122,9 @@ func (p *process) traffic(ctx context.Context, open <-chan struct{}) {
 	p.logger.Info("traffic starts", slog.Int("targets", len(p.engine.targets)))
 	p.engine.generator.Run(ctx, p.options.grace, 0)
 	<-ctx.Done() // without targets there is nothing to wait for, and the daemon stays
+	last := time.NewTimer(p.options.finalScrape)
+	defer last.Stop()
+	<-last.C
 }
 
 // baseContext is called for each listener when it is open, from goroutines of their own; the first is enough to say so.
@@ -146,7 +152,7 @@ func (p *process) closeServer(ctx context.Context) {
 
 // dump writes all goroutines to standard error.
 func (p *process) dump() {
-	if err := pprof.Lookup("goroutine").WriteTo(os.Stderr, 1); err != nil {
+	if err := pprof.Lookup("goroutine").WriteTo(p.stderr, 1); err != nil {
 		p.logger.Error("goroutines could not be dumped", slog.Any("err", err))
 	}
 }

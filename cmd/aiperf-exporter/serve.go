@@ -40,6 +40,7 @@ func daemonFlags(cmd *kingpin.CmdClause, address string) *daemonOptions {
 	cmd.Flag("web.enable-pprof", "Serve profiles of this process at /debug/pprof/.").BoolVar(&o.pprof)
 	cmd.Flag("web.disable-exporter-metrics", "Leave out go_*, process_* and promhttp_*.").BoolVar(&o.disableExporterMetrics)
 	cmd.Flag("shutdown.grace", "How long running requests may take to end when the process is asked to stop; what is left then is cancelled.").Default("30s").DurationVar(&o.grace)
+	cmd.Flag("shutdown.final-scrape", "How long metrics stay readable after the last request has ended, so that a scrape sees it.").Default("0s").DurationVar(&o.finalScrape)
 	cmd.Flag("runtime.memory-limit-ratio", "Share of the container's memory that the garbage collector keeps below, unless GOMEMLIMIT is set. 0 = off.").Default("0.9").Float64Var(&o.memoryLimitRatio)
 	return o
 }
@@ -62,6 +63,9 @@ func (o *daemonOptions) validate() error {
 	}
 	if o.grace < 0 {
 		return fmt.Errorf("--shutdown.grace: must not be negative, got %v", o.grace)
+	}
+	if o.finalScrape < 0 {
+		return fmt.Errorf("--shutdown.final-scrape: must not be negative, got %v", o.finalScrape)
 	}
 	if !(o.memoryLimitRatio >= 0 && o.memoryLimitRatio <= 1) {
 		return fmt.Errorf("--runtime.memory-limit-ratio: must be between 0 and 1, got %v", o.memoryLimitRatio)

@@ -1,10 +1,7 @@
 package transport_test
 
 import (
-	"fmt"
 	"net"
-	"os"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -30,14 +27,36 @@ func (p *peer) arrived() int64 {
 
 // taken waits until the client has read all that has arrived: until then the kernel may join it with what arrives next, under one stamp.
 func (p *peer) taken() {
-	port := p.tcp.RemoteAddr().(*net.TCPAddr).Port
-	client := regexp.MustCompile(fmt.Sprintf(`(?m)^ *\d+: [0-9A-F]{8}:%04X [0-9A-F]{8}:[0-9A-F]{4} .. [0-9A-F]{8}:([0-9A-F]{8}) `, port))
 	p.poll(func() bool {
-		table, err := os.ReadFile("/proc/self/net/tcp")
-		queued := client.FindSubmatch(table)
-		// A connection may be missing: the table is not read at one instant.
-		return err != nil || queued != nil && string(queued[1]) == "00000000"
+		fd, ok := p.client()
+		if !ok {
+			return true
+		}
+		unread, err := unix.IoctlGetInt(fd, unix.SIOCINQ)
+		return err != nil || unread == 0
 	})
+}
+
+// client is the client's end of the connection, which is a descriptor of this process too.
+func (p *peer) client() (fd int, ok bool) {
+	for fd := range 1024 {
+		local, err := unix.Getsockname(fd)
+		if err != nil {
+			continue
+		}
+		remote, err := unix.Getpeername(fd)
+		if err == nil && portOf(local) == p.RemoteAddr().(*net.TCPAddr).Port && portOf(remote) == p.LocalAddr().(*net.TCPAddr).Port {
+			return fd, true
+		}
+	}
+	return 0, false
+}
+
+func portOf(address unix.Sockaddr) int {
+	if inet, ok := address.(*unix.SockaddrInet4); ok {
+		return inet.Port
+	}
+	return 0
 }
 
 // poll asks each millisecond until done.
@@ -158,8 +177,9 @@ func TestKernelStampsFollowTheServerWhileTheReaderIsHeldUp(t *testing.T) {
 				p.send(chunkedHead)
 				steps.deliver(p)
 				p.send(lastChunk)
+				p.request()
 			})
-			client := newClient(t, trust, func(c *transport.Config) { c.Timestamps = timestamps })
+			client := newClient(t, trust, keepAlive, func(c *transport.Config) { c.Timestamps = timestamps })
 			r := doWith(t.Context(), client, stream(url), steps.hold)
 			if err := r.failed(); err != nil || r.data() != "[a][b][c][d]" {
 				t.Fatalf("events %s: %v", r.data(), err)
@@ -218,8 +238,9 @@ func TestAnEventIsStampedWithItsOwnArrivalWhereverChunksAreCut(t *testing.T) {
 					p.send(chunkedHead)
 					p.arrived()
 					arrivals <- p.parts(tt.parts...)
+					p.request() // the end of the connection would be another arrival
 				})
-				r := do(t, newClient(t, trust), url)
+				r := do(t, newClient(t, trust, keepAlive), url)
 				windows := <-arrivals
 				if err := r.failed(); err != nil || len(r.events) != len(tt.want) {
 					t.Fatalf("events %s: %v", r.data(), err)

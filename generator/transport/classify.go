@@ -81,7 +81,7 @@ func isTLS(err error) bool {
 
 // isMalformed tells that an answer is not HTTP. Most of these errors have no type in net/http.
 func isMalformed(err error) bool {
-	return says(err, "malformed", "Content-Length", "transfer encoding", "1xx informational responses", "chunked encoding", "chunk length", "line too long")
+	return says(err, "malformed", "Content-Length", "transfer encoding", "chunked encoding", "chunk length", "line too long")
 }
 
 func says(err error, phrases ...string) bool {

@@ -111,8 +111,13 @@ func (x *exchange) readStream(body io.Reader, buf *buffer) error {
 // frame gives what has been read to the framer, each part with the instant of its arrival, and its events to the handler.
 func (x *exchange) frame(buf *buffer, ev *Event) (stop bool, err error) {
 	begin := 0
-	for _, m := range x.marks {
-		buf.framer.Write(buf.bytes[begin:m.end], m.at, m.read)
+	for i, m := range x.marks {
+		part := buf.bytes[begin:m.end]
+		// A part without the end of a line completes no event. Joined with what follows, a large event is not copied.
+		if i+1 < len(x.marks) && bytes.IndexByte(part, '\n') < 0 && bytes.IndexByte(part, '\r') < 0 {
+			continue
+		}
+		buf.framer.Write(part, m.at, m.read)
 		begin = m.end
 		if stop, err = x.deliver(buf.framer.Next, ev); stop || err != nil {
 			return stop, err

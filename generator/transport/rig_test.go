@@ -112,6 +112,19 @@ func serveTLS(t *testing.T, script func(*peer)) (url, authority string) {
 	return strings.Replace(url, "http:", "https:", 1), authority
 }
 
+// serveHTTP2 answers over HTTP/2 and gives the address and what a client must be told.
+func serveHTTP2(t *testing.T, handler http.HandlerFunc) (url string, configure option) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server.URL, func(c *transport.Config) {
+		c.Version = transport.HTTP2
+		c.HTTP.TLSConfig.InsecureSkipVerify = true
+	}
+}
+
 // certificate is one for 127.0.0.1 and example.com.
 func certificate(t *testing.T) (tls.Certificate, string) {
 	t.Helper()
@@ -124,8 +137,7 @@ func certificate(t *testing.T) (tls.Certificate, string) {
 // option changes a client's configuration.
 type option func(*transport.Config)
 
-func keepAlive(c *transport.Config)      { c.Reuse = transport.KeepAlive }
-func readTimestamps(c *transport.Config) { c.Timestamps = transport.ReadTimestamps }
+func keepAlive(c *transport.Config) { c.Reuse = transport.KeepAlive }
 
 func trusting(authority string) option {
 	return func(c *transport.Config) { c.HTTP.TLSConfig.CA = authority }
@@ -211,4 +223,16 @@ func (r *result) failed() error {
 		return fmt.Errorf("class %q, cancelled %v: %w", r.Class, r.Cancelled, r.Err)
 	}
 	return nil
+}
+
+// tunnel passes bytes on in both directions until one side ends.
+func (p *peer) tunnel(other net.Conn) {
+	var ways sync.WaitGroup
+	ways.Go(func() {
+		_, _ = io.Copy(other, p.in)
+		_ = other.Close()
+	})
+	_, _ = io.Copy(p.Conn, other)
+	_ = p.Close()
+	ways.Wait()
 }

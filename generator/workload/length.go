@@ -7,10 +7,14 @@ import (
 
 // Length is a distribution of token counts: a plain number in the file, which is a Length with only a Mean, or {mean, stddev, min, max}.
 type Length struct {
-	Mean   float64 `koanf:"mean" yaml:"mean"`
+	// mean length in tokens, 1 to 10 000 000
+	Mean float64 `koanf:"mean" yaml:"mean"`
+	// standard deviation; 0 makes all lengths equal
 	Stddev float64 `koanf:"stddev" yaml:"stddev,omitempty"`
-	Min    int     `koanf:"min" yaml:"min,omitempty"`
-	Max    int     `koanf:"max" yaml:"max,omitempty"` // 0 = no bound
+	// shortest length; draws below are drawn again
+	Min int `koanf:"min" yaml:"min,omitempty"`
+	// longest length, likewise
+	Max int `koanf:"max" yaml:"max,omitempty"`
 }
 
 // maxRejections bounds the search for a draw within the bounds.
