@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew") //nolint:gochecknoglobals // a flag
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // testEnv is the environment in which all files of testdata are loaded.
 var testEnv = []string{

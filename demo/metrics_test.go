@@ -16,7 +16,7 @@ import (
 	promodel "github.com/prometheus/common/model"
 )
 
-var update = flag.Bool("update", false, "write the golden files again") //nolint:gochecknoglobals // a flag of the tests
+var update = flag.Bool("update", false, "write the golden files again")
 
 func exposition(tb testing.TB, s *Server) string {
 	tb.Helper()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
@@ -130,8 +131,7 @@ func (x *exchange) outcome(a *transport.Answer) (metrics.Outcome, metrics.ErrorC
 	switch {
 	case a.Cancelled:
 		return metrics.Cancelled, "", ""
-	// After the terminal marker the answer is whole, however the connection ends.
-	case a.Class != "" && !(x.terminal && len(r.Content) > 0 && a.Class != metrics.ErrResponseTooLarge):
+	case a.Class != "" && !x.whole(a):
 		return failed(a.Class, errorText(a.Err))
 	case a.Status < 200 || a.Status > 299:
 		return x.refused(a)
@@ -145,6 +145,11 @@ func (x *exchange) outcome(a *transport.Answer) (metrics.Outcome, metrics.ErrorC
 		return failed(metrics.ErrEmpty, "answer without any generated token")
 	}
 	return metrics.Success, "", ""
+}
+
+// whole tells that the answer had ended before the connection failed: after the terminal marker it does not matter how that goes on.
+func (x *exchange) whole(a *transport.Answer) bool {
+	return x.terminal && len(x.record.Content) > 0 && a.Class != metrics.ErrResponseTooLarge
 }
 
 // refused classifies an answer that is not 2xx.
@@ -206,13 +211,14 @@ func describe(e *endpoint.ServerError) string {
 	if e == nil {
 		return ""
 	}
-	text := e.Message
+	var text strings.Builder
+	text.WriteString(e.Message)
 	for _, part := range []string{e.Type, e.Code} {
 		if part != "" {
-			text += " [" + part + "]"
+			text.WriteString(" [" + part + "]")
 		}
 	}
-	return text
+	return text.String()
 }
 
 func errorText(err error) string {

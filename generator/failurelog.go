@@ -36,6 +36,6 @@ func (f *failureLog) note(r *metrics.Record) {
 	silent := f.silent[r.Class]
 	f.told[r.Class], f.silent[r.Class] = now, 0
 	f.mu.Unlock()
-	f.logger.Warn("request failed", "error_class", string(r.Class), "request_id", r.RequestID, "status", r.Status,
-		"err", r.Detail, "not_told", silent)
+	f.logger.Warn("request failed", slog.String("error_class", string(r.Class)), slog.String("request_id", r.RequestID),
+		slog.Int("status", r.Status), slog.String("err", r.Detail), slog.Int64("not_told", silent))
 }

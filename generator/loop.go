@@ -2,7 +2,7 @@ package generator
 
 import (
 	"context"
-	"fmt"
+	"log/slog"
 	"math"
 	"runtime/debug"
 	"sync"
@@ -26,7 +26,7 @@ type loop struct {
 	timer    *time.Timer
 }
 
-func newLoop(t *Target, requests context.Context, until limits) *loop {
+func newLoop(requests context.Context, t *Target, until limits) *loop {
 	now := t.deps.Clock.Now()
 	c := &t.config
 	return &loop{
@@ -48,7 +48,7 @@ func (l *loop) runSafely(ctx context.Context) (done bool) {
 		if cause := recover(); cause != nil {
 			t := l.target
 			t.deps.Store.Panicked(metrics.ComponentTarget)
-			t.deps.Logger.Error("panic in target", "target", t.config.Name, "err", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			t.deps.Logger.Error("panic in target", slog.String("target", t.config.Name), slog.Any("err", cause), slog.String("stack", string(debug.Stack())))
 		}
 	}()
 	l.run(ctx)
@@ -166,7 +166,7 @@ func (l *loop) ended() {
 
 // drain lets what is queued or runs come to its end. Queued arrivals keep their rules: they are sent as slots become free, and dropped when
 // they have waited too long. After grace, cancel ends the rest.
-func (l *loop) drain(ctx context.Context, grace time.Duration, cancel func()) {
+func (l *loop) drain(grace time.Duration, cancel func()) {
 	defer l.timer.Stop()
 	over := time.NewTimer(grace)
 	defer over.Stop()

@@ -80,7 +80,7 @@ func NewTarget(config TargetConfig, deps Deps) (*Target, error) {
 		workload: workload.New(&config.Workload, config.Seed, config.Name),
 		client:   client,
 		series:   deps.Store.Add(config.info()),
-		failures: newFailureLog(deps.Logger.With("target", config.Name), deps.Clock),
+		failures: newFailureLog(deps.Logger.With(slog.String("target", config.Name)), deps.Clock),
 	}
 	t.warmupLeft.Store(int64(config.Load.WarmupRequests))
 	t.buffers.New = func() any { return new([]byte) }
@@ -109,7 +109,7 @@ func (t *Target) request(ctx context.Context, flight *metrics.Flight, sched, iss
 	defer func() {
 		if cause := recover(); cause != nil {
 			t.deps.Store.Panicked(metrics.ComponentRequest)
-			t.deps.Logger.Error("panic in request", "target", t.config.Name, "err", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			t.deps.Logger.Error("panic in request", slog.String("target", t.config.Name), slog.Any("err", cause), slog.String("stack", string(debug.Stack())))
 			r.Outcome, r.Class, r.Detail = metrics.Failure, metrics.ErrClientInternal, "panic"
 			r.Time.End = t.deps.Clock.Now()
 		}
@@ -166,7 +166,7 @@ func (t *Target) learn(turn *workload.Turn, r *metrics.Record, answer *transport
 	}
 	if endpoint.RefusesField(answer.Status, x.serverError, "stream_options") && !t.usageRefused.Swap(true) {
 		t.series.UsageRefused()
-		t.deps.Logger.Warn("server refuses stream_options, no longer asked for usage", "target", t.config.Name)
+		t.deps.Logger.Warn("server refuses stream_options, no longer asked for usage", slog.String("target", t.config.Name))
 	}
 }
 
@@ -178,8 +178,9 @@ func (t *Target) finish(flight *metrics.Flight, r *metrics.Record) {
 	if r.Outcome == metrics.Failure {
 		t.failures.note(r)
 	}
-	t.deps.Logger.Debug("request ended", "target", t.config.Name, "request_id", r.RequestID, "outcome", string(r.Outcome),
-		"error_class", string(r.Class), "duration_seconds", m.Total.V, "err", r.Detail)
+	t.deps.Logger.Debug("request ended", slog.String("target", t.config.Name), slog.String("request_id", r.RequestID),
+		slog.String("outcome", string(r.Outcome)), slog.String("error_class", string(r.Class)),
+		slog.Float64("duration_seconds", m.Total.V), slog.String("err", r.Detail))
 	if t.deps.Observer != nil {
 		t.deps.Observer.Finished(t.config.Name, r, &m, verdicts)
 	}
@@ -202,7 +203,7 @@ type limits struct {
 func (t *Target) Run(ctx context.Context, grace time.Duration, until limits) {
 	requests, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	l := newLoop(t, requests, until)
+	l := newLoop(requests, t, until)
 	for backoff := time.Second; ; backoff = min(2*backoff, time.Minute) {
 		if l.runSafely(ctx) {
 			break
@@ -214,7 +215,7 @@ func (t *Target) Run(ctx context.Context, grace time.Duration, until limits) {
 		t.series.SetState(metrics.StateRunning)
 	}
 	t.series.SetState(metrics.StateDraining)
-	l.drain(ctx, grace, func() { cancel(errStopped) })
+	l.drain(grace, func() { cancel(errStopped) })
 }
 
 var errStopped = errors.New("stopped")

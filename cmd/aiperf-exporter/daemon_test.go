@@ -63,6 +63,30 @@ func TestDaemonCancelsWhatOutlivesTheGrace(t *testing.T) {
 	<-server.cut
 }
 
+func TestTheLastRequestsCanStillBeScraped(t *testing.T) {
+	t.Parallel()
+	server := startSlowServer(t)
+	daemon := start(t, nil, "--config.file="+server.config, "--web.listen-address=127.0.0.1:0", "--shutdown.grace=0", "--shutdown.final-scrape=1h")
+	url := daemon.address(t)
+	<-server.arrived
+	daemon.signal(t, syscall.SIGTERM)
+	<-server.cut
+	for {
+		_, exposition := get(t, url+"/metrics")
+		if sum(t, exposition, "aiperf_inflight_requests") > 0 {
+			continue // the request has been cut on the server's side and not ended on ours yet
+		}
+		if sent, ended := sum(t, exposition, "aiperf_arrivals_sent_total"), sum(t, exposition, "aiperf_requests_total"); sent != ended || sent == 0 {
+			t.Errorf("%v requests sent, %v ended", sent, ended)
+		}
+		break
+	}
+	daemon.signal(t, syscall.SIGTERM)
+	if code := daemon.exit(t); code != exitKilled {
+		t.Errorf("exit code %d, want %d: the wait must not outlive a second signal", code, exitKilled)
+	}
+}
+
 func TestSecondSignalEndsTheDaemonAtOnce(t *testing.T) {
 	t.Parallel()
 	server := startSlowServer(t)

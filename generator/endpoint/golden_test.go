@@ -14,7 +14,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew") //nolint:gochecknoglobals // a flag of the test binary
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // goldenStream is one file under testdata/streams/TYPE: what servers send, and below each line what it means.
 //

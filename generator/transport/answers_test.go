@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -352,5 +353,50 @@ func TestTheCallersHeaderIsNotTouched(t *testing.T) {
 	}
 	if diff := cmp.Diff(http.Header{"X-Request-Id": {"1"}}, header); diff != "" {
 		t.Errorf("header (-want +got):\n%s", diff)
+	}
+}
+
+// Whatever the chunks, segments and reads are, all bytes come through, once and in order.
+func TestNoByteIsLostBetweenChunksAndReads(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(seed, 1))
+			var want []seen
+			var body strings.Builder
+			for range 50 {
+				data := strings.Repeat(string([]byte{'a' + byte(random.IntN(26)), 0, ' '}[:1+random.IntN(3)]), 1+random.IntN(1<<random.IntN(15)))
+				want = append(want, seen{Data: data})
+				body.WriteString(sse(data))
+			}
+			answer := chunkedHead
+			for rest := body.String(); rest != ""; {
+				n := min(len(rest), 1+random.IntN(1<<random.IntN(16)))
+				answer += chunk(rest[:n])
+				rest = rest[n:]
+			}
+			answer += lastChunk
+			url := serve(t, func(p *peer) {
+				p.request()
+				for rest := answer; rest != ""; {
+					n := min(len(rest), 1+random.IntN(1<<random.IntN(14)))
+					p.send(rest[:n])
+					rest = rest[n:]
+				}
+				p.request()
+			})
+			r := do(t, newClient(t, keepAlive), url)
+			if err := r.failed(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, r.events, ignoreWhen); diff != "" {
+				t.Errorf("events (-want +got):\n%.2000s", diff)
+			}
+			if r.BodyBytes != int64(body.Len()) {
+				t.Errorf("%d bytes, want %d", r.BodyBytes, body.Len())
+			}
+			r.checkOrder(t)
+		})
 	}
 }

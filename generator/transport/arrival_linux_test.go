@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"crypto/tls"
 	"net"
 	"runtime"
 	"strings"
@@ -170,6 +171,7 @@ func TestKernelStampsFollowTheServerWhileTheReaderIsHeldUp(t *testing.T) {
 	t.Parallel()
 	stamping(t)
 	both(t, func(t *testing.T, serve func(*testing.T, func(*peer)) (string, option)) {
+		t.Helper()
 		for _, timestamps := range []transport.Timestamps{transport.KernelTimestamps, transport.ReadTimestamps} {
 			steps := newLockstep(chunk(sse("a")), chunk(sse("b")), chunk(sse("c")), chunk(sse("d")))
 			url, trust := serve(t, func(p *peer) {
@@ -232,6 +234,7 @@ func TestAnEventIsStampedWithItsOwnArrivalWhereverChunksAreCut(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			both(t, func(t *testing.T, serve func(*testing.T, func(*peer)) (string, option)) {
+				t.Helper()
 				arrivals := make(chan []window, 1)
 				url, trust := serve(t, func(p *peer) {
 					p.request()
@@ -252,5 +255,140 @@ func TestAnEventIsStampedWithItsOwnArrivalWhereverChunksAreCut(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestTheHeaderIsStampedWithItsOwnArrival(t *testing.T) {
+	t.Parallel()
+	stamping(t)
+	half := len(chunkedHead) / 2
+	for _, tt := range []struct {
+		name                     string
+		parts                    []string
+		firstByte, header, event int // the part that brings it
+	}{
+		{"apart from the first event", []string{chunkedHead, chunk(sse("a")) + lastChunk}, 0, 0, 1},
+		{"together with the first event", []string{chunkedHead + chunk(sse("a")), lastChunk}, 0, 0, 0},
+		{"in two parts", []string{chunkedHead[:half], chunkedHead[half:], chunk(sse("a")) + lastChunk}, 0, 1, 2},
+		{"after an interim answer", []string{"HTTP/1.1 100 Continue\r\n\r\n", chunkedHead, chunk(sse("a")) + lastChunk}, 0, 1, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			both(t, func(t *testing.T, serve func(*testing.T, func(*peer)) (string, option)) {
+				t.Helper()
+				arrivals := make(chan []window, 1)
+				url, trust := serve(t, func(p *peer) {
+					p.request()
+					arrivals <- p.parts(tt.parts...)
+					p.request()
+				})
+				r := do(t, newClient(t, trust, keepAlive), url)
+				windows := <-arrivals
+				if err := r.failed(); err != nil || r.data() != "[a]" {
+					t.Fatalf("events %s: %v", r.data(), err)
+				}
+				for _, instant := range []struct {
+					name string
+					at   int64
+					part int
+				}{{"first byte", r.time.FirstByte, tt.firstByte}, {"header", r.time.Header, tt.header}, {"event", r.events[0].at, tt.event}} {
+					if w := windows[instant.part]; !w.holds(instant.at) {
+						t.Errorf("%s is stamped %d, want within [%d, %d), when part %d arrived", instant.name, instant.at, w.sent, w.there, instant.part)
+					}
+				}
+				r.checkOrder(t)
+			})
+		})
+	}
+}
+
+// The kernel keeps one stamp for what waits in a socket, so that of events that arrived while the reader was held up only the last one's
+// instant is known. They are told apart from others by the number of their read.
+func TestEventsThatWaitedTogetherShareTheStampOfTheLast(t *testing.T) {
+	t.Parallel()
+	stamping(t)
+	held, release := make(chan struct{}), make(chan window, 1)
+	url := serve(t, func(p *peer) {
+		p.request()
+		p.send(chunkedHead + chunk(sse("a")))
+		p.wait(held)
+		p.send(chunk(sse("b")))
+		p.arrived()
+		sent := clock.Now()
+		p.send(chunk(sse("c")))
+		release <- window{sent, p.arrived()}
+		p.taken()
+		p.send(chunk(sse("d")) + lastChunk)
+		p.request()
+	})
+	var last window
+	r := doWith(t.Context(), newClient(t, keepAlive), stream(url), func(ev seen) transport.Verdict {
+		if ev.Data == "a" {
+			close(held)
+			last = <-release
+		}
+		return transport.Token
+	})
+	if err := r.failed(); err != nil || r.data() != "[a][b][c][d]" {
+		t.Fatalf("events %s: %v", r.data(), err)
+	}
+	a, b, c, d := r.events[0], r.events[1], r.events[2], r.events[3]
+	if b.at != c.at || b.read != c.read || !last.holds(c.at) {
+		t.Errorf("b at %d (read %d), c at %d (read %d), want both of one read within [%d, %d)", b.at, b.read, c.at, c.read, last.sent, last.there)
+	}
+	if a.read == b.read || c.read == d.read {
+		t.Errorf("reads %d, %d, %d and %d, want b and c alone to share theirs", a.read, b.read, c.read, d.read)
+	}
+	if waited := r.KernelDelay; waited < last.there-c.at {
+		t.Errorf("the bytes waited %d ns, want at least the %d until the reader was let go", waited, last.there-c.at)
+	}
+}
+
+// halving sends the next write in two parts, each when the one before has been read.
+type halving struct {
+	net.Conn
+	peer    *peer
+	windows chan []window // of the halves; nil = do not halve
+}
+
+// Write implements net.Conn.
+func (h *halving) Write(p []byte) (int, error) {
+	if h.windows == nil {
+		return h.Conn.Write(p)
+	}
+	raw := *h.peer
+	raw.Conn = h.Conn
+	h.windows <- raw.parts(string(p[:len(p)/2]), string(p[len(p)/2:]))
+	h.windows = nil
+	return len(p), nil
+}
+
+func TestWhatTLSCarriesHasArrivedWhenItsRecordIsWhole(t *testing.T) {
+	t.Parallel()
+	stamping(t)
+	pair, authority := certificate(t)
+	windows := make(chan []window, 1)
+	var under *halving
+	url := serveOn(t, func(p *peer) {
+		p.request()
+		p.send(chunkedHead)
+		p.arrived()
+		under.peer, under.windows = p, windows
+		p.send(chunk(sse("a")))
+		p.taken()
+		p.send(lastChunk)
+		p.request()
+	}, func(conn *net.TCPConn) net.Conn {
+		under = &halving{Conn: conn}
+		return tls.Server(under, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13})
+	})
+	r := do(t, newClient(t, keepAlive, trusting(authority)), strings.Replace(url, "http:", "https:", 1))
+	halves := <-windows
+	if err := r.failed(); err != nil || r.data() != "[a]" {
+		t.Fatalf("events %s: %v", r.data(), err)
+	}
+	if !halves[1].holds(r.events[0].at) {
+		t.Errorf("event is stamped %d, want within [%d, %d), when the second half arrived; the first came in [%d, %d)",
+			r.events[0].at, halves[1].sent, halves[1].there, halves[0].sent, halves[0].there)
 	}
 }

@@ -13,10 +13,10 @@ import (
 
 // classify names the class of a failed exchange. No class and cancelled = true means that the caller ended it on purpose.
 func classify(ctx context.Context, err error, t *trace, header bool) (class metrics.ErrorClass, cancelled bool) {
-	var expired *timeoutError
-	switch {
-	case errors.As(context.Cause(ctx), &expired):
+	if expired, ok := errors.AsType[*timeoutError](context.Cause(ctx)); ok {
 		return expired.class, false
+	}
+	switch {
 	case ctx.Err() != nil:
 		return "", true
 	case errors.Is(err, ErrEventTooLarge), errors.Is(err, errBodyTooLarge):
@@ -48,9 +48,9 @@ func classifyDial(err, tlsError error) metrics.ErrorClass {
 	return metrics.ErrConnect
 }
 
-// classifyAnswer names the class of a failure on a connection. One that breaks before the header has come is lost while writing if it
-// breaks then or if the server had closed it, kept alive, before the request; which of the two sides was first is not always known, so
-// that a request on a kept connection may also count as cut off by a server that had closed it just before.
+// classifyAnswer names the class of a failure on a connection. Before the header it is connect if the request was not written in full, or
+// if net/http knows that the server had closed the connection, kept alive, before the request; otherwise truncated. Of a server that
+// closes in the moment of the request only the kernels know which was first, so that such a request may count as either.
 func classifyAnswer(err error, sent, header bool) metrics.ErrorClass {
 	var op *net.OpError
 	switch {

@@ -58,8 +58,8 @@ func TestThePhasesOfAConnectionAreThoseThatHappened(t *testing.T) {
 	}
 	secure := func(t *testing.T) (string, option) {
 		t.Helper()
-		url, authority := serveTLS(t, answerAll)
-		return url, trusting(authority)
+		server, authority := serveTLS(t, answerAll)
+		return server, trusting(authority)
 	}
 	named := func(t *testing.T) (string, option) {
 		t.Helper()

@@ -146,8 +146,8 @@ func trusting(authority string) option {
 // clock is that of all clients and servers here.
 var clock = metrics.NewSystemClock()
 
-func newClient(t testing.TB, options ...option) *transport.Client {
-	t.Helper()
+func newClient(tb testing.TB, options ...option) *transport.Client {
+	tb.Helper()
 	config := transport.DefaultConfig()
 	config.Timeouts = transport.Timeouts{Connect: 20 * time.Second, FirstToken: 20 * time.Second, Idle: 20 * time.Second, Total: 20 * time.Second}
 	for _, o := range options {
@@ -155,9 +155,9 @@ func newClient(t testing.TB, options ...option) *transport.Client {
 	}
 	client, err := transport.New(config, clock)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(client.Close)
+	tb.Cleanup(client.Close)
 	return client
 }
 

@@ -100,8 +100,7 @@ func (c *stampedConn) Read(p []byte) (int, error) {
 
 // readError gives an error the form that reading a net.TCPConn gives it.
 func (c *stampedConn) readError(err error) error {
-	var raw *net.OpError // closed, or past the deadline
-	if errors.As(err, &raw) {
+	if raw, ok := errors.AsType[*net.OpError](err); ok { // closed, or past the deadline
 		err = raw.Err
 	}
 	return &net.OpError{Op: "read", Net: "tcp", Source: c.Conn.LocalAddr(), Addr: c.RemoteAddr(), Err: err}

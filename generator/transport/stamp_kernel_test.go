@@ -89,7 +89,7 @@ func TestAStampedConnectionReadsLikeAnyOther(t *testing.T) {
 			}
 			// net/http and the classes look at the form of the error.
 			var op *net.OpError
-			if err != nil && tt.err != io.EOF && (!errors.As(err, &op) || op.Op != "read" || !strings.HasPrefix(err.Error(), "read tcp ")) {
+			if err != nil && !errors.Is(err, io.EOF) && (!errors.As(err, &op) || op.Op != "read" || !strings.HasPrefix(err.Error(), "read tcp ")) {
 				t.Errorf("error %v, want a *net.OpError of a read", err)
 			}
 			if want := min(n, 1); s.read != int64(want) {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -100,9 +101,7 @@ type truth struct {
 	Aborted      int `json:"aborted"`
 	OutputTokens int `json:"output_tokens"`
 	TTFT         struct {
-		Count int     `json:"count"`
-		P50   float64 `json:"p50"`
-		P99   float64 `json:"p99"`
+		P50 float64 `json:"p50"`
 	} `json:"ttft"`
 }
 
@@ -117,6 +116,34 @@ func (s server) truth(t *testing.T) truth {
 		t.Fatal(err)
 	}
 	return known
+}
+
+// recentTTFT is a quantile of TTFT in seconds, of the requests that arrived in the time before now.
+func (s server) recentTTFT(t *testing.T, window time.Duration, q float64) float64 {
+	t.Helper()
+	body, err := scrape.Bytes(process.Within(t, patience), s.url+"/truth/requests", "application/jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := time.Now().Add(-window).UnixNano()
+	var recent []float64
+	for line := range bytes.Lines(body) {
+		var row struct {
+			Arrived int64   `json:"arrived_ns"`
+			TTFT    float64 `json:"ttft"`
+		}
+		if err := json.Unmarshal(line, &row); err != nil {
+			t.Fatal(err)
+		}
+		if row.Arrived >= since {
+			recent = append(recent, row.TTFT)
+		}
+	}
+	if len(recent) == 0 {
+		t.Fatal("the server had no request lately")
+	}
+	slices.Sort(recent)
+	return recent[int(q*float64(len(recent)-1))]
 }
 
 // exporter is a running daemon.
