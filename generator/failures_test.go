@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -308,12 +308,14 @@ func TestAThousandFailuresLeaveNothingBehind(t *testing.T) {
 	if got := len(r.records()); got != 1000 {
 		t.Fatalf("%d records, want 1000", got)
 	}
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
 	for range 100 {
 		g, d := settled(server)
 		if g <= goroutines && d <= descriptors {
 			return
 		}
-		time.Sleep(20 * time.Millisecond) // the server's side ends on its own time
+		<-again.C // the server's side ends on its own time
 	}
 	g, d := settled(server)
 	t.Errorf("goroutines %d, descriptors %d; before %d and %d", g, d, goroutines, descriptors)
@@ -424,4 +426,4 @@ func TestUsageIsNoLongerAskedForOnceTheServerHasRefusedTheField(t *testing.T) {
 }
 
 // discard keeps the complaints of test servers out of the output.
-var discard = log.New(io.Discard, "", 0)
+var discard = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"io"
+	"log"
 	"os"
 	"slices"
 
@@ -63,6 +64,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	s.logger = promslog.New(logging)
+	// What net/http tells the standard logger quotes servers, unasked and unredacted; what matters of it is counted by class.
+	log.SetOutput(io.Discard)
 	i := slices.IndexFunc(commands, func(c command) bool { return c.name == chosen })
 	return commands[i].run(s)
 }

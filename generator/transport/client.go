@@ -183,6 +183,10 @@ func (c *Client) newRequest(request *Request, body *payload) (*http.Request, err
 		// A copy: net/http may still look at it when Do has returned.
 		req.Header = request.Header.Clone()
 	}
+	if user := req.URL.User; user != nil {
+		password, _ := user.Password()
+		req.SetBasicAuth(user.Username(), password)
+	}
 	if c.config.Credential == nil {
 		return req, nil
 	}

@@ -23,19 +23,21 @@ func TestCredentialsOfTheConfigurationAreSent(t *testing.T) {
 		configure option
 		header    string
 		want      string
+		user      string // in the URL, with "@"
 	}{
 		{"authorization", func(c *transport.Config) {
 			c.HTTP.Authorization = &promconfig.Authorization{Type: "Bearer", Credentials: "k"}
-		}, "Authorization", "Bearer k"},
+		}, "Authorization", "Bearer k", ""},
 		{"basic_auth", func(c *transport.Config) {
 			c.HTTP.BasicAuth = &promconfig.BasicAuth{Username: "u", Password: "p"}
-		}, "Authorization", "Basic dTpw"},
+		}, "Authorization", "Basic dTpw", ""},
 		{"http_headers", func(c *transport.Config) {
 			c.HTTP.HTTPHeaders = &promconfig.Headers{Headers: map[string]promconfig.Header{"X-Api-Key": {Secrets: []promconfig.Secret{"k"}}}}
-		}, "X-Api-Key", "k"},
+		}, "X-Api-Key", "k", ""},
 		{"the target's credential", func(c *transport.Config) {
 			c.Credential = func() (string, string, error) { return "X-Api-Key", "k", nil }
-		}, "X-Api-Key", "k"},
+		}, "X-Api-Key", "k", ""},
+		{"user and password of the URL", func(*transport.Config) {}, "Authorization", "Basic dTpw", "u:p@"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +53,7 @@ func TestCredentialsOfTheConfigurationAreSent(t *testing.T) {
 				}
 				p.send("HTTP/1.1 307 Temporary Redirect\r\nLocation: " + elsewhere + "\r\nContent-Length: 0\r\n\r\n")
 			})
-			r := do(t, newClient(t, tt.configure), target)
+			r := do(t, newClient(t, tt.configure), strings.Replace(target, "//", "//"+tt.user, 1))
 			if err := r.failed(); err != nil || r.Status != http.StatusTemporaryRedirect {
 				t.Errorf("status %d, %v, want the redirect itself", r.Status, err)
 			}

@@ -17,6 +17,13 @@ type timeoutError struct {
 
 func (e *timeoutError) Error() string { return fmt.Sprintf("%s after %v", e.class, e.limit) }
 
+const (
+	// lateTimer is how late a timer may fire before the process must have stood still: stopped, or without a processor.
+	lateTimer = 10 * time.Millisecond
+	// lastLook is how long an exchange then has to take what has arrived in the meantime.
+	lastLook = 10 * time.Millisecond
+)
+
 // watchdog holds the four timeouts of one exchange with one timer. The timer sleeps until the earliest deadline that it knows; when it
 // fires and the deadline has moved, it sleeps again. So a chunk costs one store, not a timer.
 type watchdog struct {
@@ -32,6 +39,7 @@ type watchdog struct {
 	token     bool
 	body      bool
 	stopped   bool
+	looking   bool // the deadline has passed while the process stood still, and the last look is being taken
 }
 
 // newWatchdog starts to watch. Without a stream there is no first token before the end, and its limit does not apply.
@@ -74,11 +82,17 @@ func (w *watchdog) fire() {
 	if at == 0 || w.stopped {
 		return
 	}
-	if left := at - w.clock.Now(); left > 0 {
+	left := at - w.clock.Now()
+	switch {
+	case left > 0:
+		w.looking = false
 		w.timer.Reset(time.Duration(left))
-		return
+	case -left > int64(lateTimer) && !w.looking:
+		w.looking = true
+		w.timer.Reset(lastLook)
+	default:
+		w.cancel(&expired)
 	}
-	w.cancel(&expired)
 }
 
 func (w *watchdog) gotConnection() {

@@ -96,6 +96,46 @@ func TestWatchdogNamesTheLimitThatIsReachedFirst(t *testing.T) {
 	}
 }
 
+func TestBytesThatArrivedWhileTheProcessStoodStillAreNoSilence(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		bytes bool // they are taken in the last look
+		want  metrics.ErrorClass
+	}{
+		{"bytes were there", true, ""},
+		{"nothing was there", false, metrics.ErrTimeoutIdle},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := watch(t, Timeouts{Idle: 30 * time.Second}, true)
+				defer w.stop()
+				w.bytes()
+				w.mu.Lock()
+				w.lastByte -= int64(31 * time.Second) // as if the timer had fired a second late
+				w.mu.Unlock()
+				w.fire()
+				if w.ctx.Err() != nil {
+					t.Fatal("cancelled without a last look")
+				}
+				if tt.bytes {
+					w.bytes()
+				}
+				pass(lastLook + time.Millisecond)
+				var expired *timeoutError
+				var got metrics.ErrorClass
+				if errors.As(context.Cause(w.ctx), &expired) {
+					got = expired.class
+				}
+				if got != tt.want {
+					t.Errorf("ended with %q, want %q", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
 func TestAStoppedWatchdogIsSilentAndLeavesNoTimer(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
