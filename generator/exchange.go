@@ -74,14 +74,10 @@ func (x *exchange) note(ev *transport.Event) {
 	}
 	if !c.Usage.Empty() {
 		r.Usage = c.Usage
-		r.Time.Usage = ev.At
 		x.usageFinal = !c.Content() || c.Terminal
 	}
 	if c.Terminal {
 		x.terminal = true
-		if r.Time.Done == 0 || c.Done {
-			r.Time.Done = ev.At
-		}
 	}
 	if c.Finish != "" {
 		r.Finish = c.Finish
@@ -103,9 +99,6 @@ func (x *exchange) content(ev *transport.Event) {
 	}
 	x.contentRead = ev.Read
 	r.Content = append(r.Content, ev.At)
-	if c.Reasoning && r.Time.FirstReasoning == 0 {
-		r.Time.FirstReasoning = ev.At
-	}
 	if (c.Text || c.Tool) && r.Time.FirstOutput == 0 {
 		r.Time.FirstOutput = ev.At
 	}

@@ -104,53 +104,53 @@ func TestGoldenStreamsGiveTheFiguresOfTheSpecification(t *testing.T) {
 		want  want
 	}{
 		{
-			"G1 plain",
+			"plain",
 			[]step{role(40), text(250, "a"), text(300, "a"), text(350, "a"), text(400, "a"), finish(401, "stop"), usage(402, 100, 4, 0), done(403)},
 			403,
 			want{250, 250, 50, 400, 50, []int64{50, 50, 50}, 4, ""},
 		},
 		{
-			"G2 bundled",
+			"bundled",
 			[]step{bundle(200, "abcd", 64, 4), bundle(300, "efgh", 64, 8), bundle(420, "ij", 64, 10), done(421)},
 			421,
 			want{200, 200, 100, 420, 220. / 6, []int64{100, 120}, 10, ""},
 		},
 		{
-			"G2 bundled, usage only at the end", withUsage([]step{text(200, "abcd"), text(300, "efgh"), text(420, "ij"), done(421)}, 64, 10), 421,
+			"bundled, usage only at the end", withUsage([]step{text(200, "abcd"), text(300, "efgh"), text(420, "ij"), done(421)}, 64, 10), 421,
 			want{200, 200, 100, 420, 220. / 9, []int64{100, 120}, 10, ""},
 		},
 		{
-			"G3 reasoning",
+			"reasoning",
 			[]step{role(30), reasoning(120), reasoning(140), reasoning(160), reasoning(180), reasoning(200), text(230, "a"), text(260, "a"), text(290, "a"), usage(292, 50, 8, 5), done(293)},
 			293,
 			want{120, 230, 20, 290, 170. / 7, []int64{20, 20, 20, 20, 30, 30, 30}, 8, ""},
 		},
 		{
-			"G4 one token", withUsage([]step{text(180, "only"), finish(181, "length"), done(182)}, 20, 1), 182,
+			"one token", withUsage([]step{text(180, "only"), finish(181, "length"), done(182)}, 20, 1), 182,
 			want{180, 180, undef, 180, undef, nil, 1, ""},
 		},
 		{
-			"G5 coalesced", withUsage([]step{text(100, "a"), {at: 150, data: text(0, "b").data, read: 7}, {at: 150, data: text(0, "c").data, read: 7}, {at: 150, data: text(0, "d").data, read: 7}, text(260, "e"), done(261)}, 10, 5), 261,
+			"coalesced", withUsage([]step{text(100, "a"), {at: 150, data: text(0, "b").data, read: 7}, {at: 150, data: text(0, "c").data, read: 7}, {at: 150, data: text(0, "d").data, read: 7}, text(260, "e"), done(261)}, 10, 5), 261,
 			want{100, 100, 50, 260, 40, []int64{50, 0, 0, 110}, 5, ""},
 		},
 		{
-			"G6 empty",
+			"empty",
 			[]step{role(100), usage(120, 9, 0, 0), done(121)},
 			121,
 			want{undef, undef, undef, undef, undef, nil, 0, metrics.ErrEmpty},
 		},
 		{
-			"G7 tool call", withUsage([]step{chatDelta(90, `{"role":"assistant","content":null}`), tool(140, `{"name":"f"}`), tool(160, `{"arguments":"{"}`), tool(180, `{"arguments":"}"}`), finish(181, "tool_calls"), done(182)}, 30, 8), 182,
+			"tool call", withUsage([]step{chatDelta(90, `{"role":"assistant","content":null}`), tool(140, `{"name":"f"}`), tool(160, `{"arguments":"{"}`), tool(180, `{"arguments":"}"}`), finish(181, "tool_calls"), done(182)}, 30, 8), 182,
 			want{140, 140, 20, 180, 40. / 7, []int64{20, 20}, 8, ""},
 		},
 		{
-			"G8 no terminator",
+			"no terminator",
 			[]step{{at: 50, comment: true}, text(100, "a"), text(150, "b")},
 			150,
 			want{100, 100, 50, 150, undef, []int64{50}, 2, metrics.ErrTruncated},
 		},
 		{
-			"G9 error frame",
+			"error frame",
 			[]step{text(100, "a"), {at: 150, data: `{"error":{"message":"engine died","type":"internal","code":500}}`}, done(151)},
 			150,
 			want{100, 100, undef, 100, undef, nil, 1, metrics.ErrStream},

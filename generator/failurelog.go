@@ -14,14 +14,14 @@ const failureLogInterval = time.Minute
 // failureLog tells the failures of one target: the first of a class at once, then at most one line a minute with how often it happened.
 type failureLog struct {
 	logger *slog.Logger
-	clock  metrics.Clock
+	clock  *metrics.SystemClock
 
 	mu     sync.Mutex
 	told   map[metrics.ErrorClass]int64 // when
 	silent map[metrics.ErrorClass]int64 // how often since
 }
 
-func newFailureLog(logger *slog.Logger, clock metrics.Clock) *failureLog {
+func newFailureLog(logger *slog.Logger, clock *metrics.SystemClock) *failureLog {
 	return &failureLog{logger: logger, clock: clock, told: map[metrics.ErrorClass]int64{}, silent: map[metrics.ErrorClass]int64{}}
 }
 

@@ -98,7 +98,7 @@ func TestEachFailureIsCountedInItsOwnClass(t *testing.T) {
 		{"a stream that never ends", serve(drip), metrics.ErrTimeoutTotal},
 		{"a stream that is cut", serve(func(w http.ResponseWriter, _ *http.Request) {
 			sendStream(w, goodStream[:strings.Index(goodStream, "\n\n")+2])
-			w.(http.Flusher).Flush() //nolint:forcetypeassert // httptest's always is
+			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}), metrics.ErrTruncated},
 		{"an error told in a stream", serve(func(w http.ResponseWriter, _ *http.Request) {
@@ -137,7 +137,7 @@ func drip(w http.ResponseWriter, r *http.Request) {
 		if _, err := w.Write([]byte(`data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n")); err != nil {
 			return
 		}
-		w.(http.Flusher).Flush() //nolint:forcetypeassert // httptest's always is
+		w.(http.Flusher).Flush()
 		select {
 		case <-r.Context().Done():
 			return

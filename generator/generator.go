@@ -40,7 +40,7 @@ func (g *Generator) Close() {
 func (g *Generator) Run(ctx context.Context, grace time.Duration, requests int64) {
 	var all sync.WaitGroup
 	for _, t := range g.targets {
-		all.Go(func() { t.Run(ctx, grace, limits{requests: requests}) })
+		all.Go(func() { t.Run(ctx, grace, requests) })
 	}
 	all.Wait()
 }

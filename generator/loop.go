@@ -18,15 +18,15 @@ type loop struct {
 	target   *Target
 	schedule *load.Schedule
 	gate     *load.Gate
-	requests context.Context //nolint:containedctx // of all requests: ended by drain, not with the context of run
-	until    limits
-	admitted int64         // sent, or queued to be sent
-	wake     chan struct{} // a slot has become free; holds at most one
+	requests context.Context // of all requests: ended by drain, not with the context of run
+	limit    int64           // of admitted arrivals, 0 = none
+	admitted int64           // sent, or queued to be sent
+	wake     chan struct{}   // a slot has become free; holds at most one
 	running  sync.WaitGroup
 	timer    *time.Timer
 }
 
-func newLoop(requests context.Context, t *Target, until limits) *loop {
+func newLoop(requests context.Context, t *Target, limit int64) *loop {
 	now := t.deps.Clock.Now()
 	c := &t.config
 	return &loop{
@@ -36,7 +36,7 @@ func newLoop(requests context.Context, t *Target, until limits) *loop {
 		}),
 		gate:     load.NewGate(&c.Load),
 		requests: requests,
-		until:    until,
+		limit:    limit,
 		wake:     make(chan struct{}, 1),
 		timer:    time.NewTimer(time.Hour),
 	}
@@ -84,7 +84,7 @@ func (l *loop) run(ctx context.Context) {
 }
 
 // reached tells whether no further arrival shall be admitted.
-func (l *loop) reached() bool { return l.until.requests > 0 && l.admitted >= l.until.requests }
+func (l *loop) reached() bool { return l.limit > 0 && l.admitted >= l.limit }
 
 // arrive handles all arrivals that are due.
 func (l *loop) arrive(now int64) {
@@ -93,11 +93,7 @@ func (l *loop) arrive(now int64) {
 		l.drop(metrics.DropSchedulerLate, late)
 	}
 	for l.schedule.Peek() <= now && !l.reached() {
-		sched, late := l.schedule.Pop(now)
-		if late {
-			l.drop(metrics.DropSchedulerLate, 1)
-			continue
-		}
+		sched := l.schedule.Pop()
 		switch d := l.gate.Offer(sched, now); d.Verdict {
 		case load.Send:
 			if !l.target.deps.Limiter.Acquire(now) {

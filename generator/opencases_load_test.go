@@ -15,7 +15,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-// TestOpenLoopAgainstAServerThatStalls is O11 (vllm-project/guidellm#1048): 20 requests a second for 10 s, at most 10 at a time; what the
+// TestOpenLoopAgainstAServerThatStalls (vllm-project/guidellm#1048): 20 requests a second for 10 s, at most 10 at a time; what the
 // server receives between 3 s and 5 s waits until 5 s.
 func TestOpenLoopAgainstAServerThatStalls(t *testing.T) {
 	t.Parallel()
@@ -75,7 +75,7 @@ func runStall(t *testing.T) (late []string) {
 	)
 }
 
-// TestStallWithoutAQueueCountsWhatIsNotSent is O11 with on_full: drop, shortened: arrivals that find no slot are counted.
+// TestStallWithoutAQueueCountsWhatIsNotSent is the server that stalls with on_full: drop, shortened: arrivals that find no slot are counted.
 func TestStallWithoutAQueueCountsWhatIsNotSent(t *testing.T) {
 	t.Parallel()
 	const requests, held = 12, 2
@@ -136,7 +136,7 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// TestManyParallelStreams is O12 (gpustack/gpustack#2324, Azure/azure-openai-benchmark#8): a wave of 150 requests to one host, each with its
+// TestManyParallelStreams (gpustack/gpustack#2324, Azure/azure-openai-benchmark#8): a wave of 150 requests to one host, each with its
 // first token after a second.
 func TestManyParallelStreams(t *testing.T) {
 	t.Parallel()
@@ -164,7 +164,7 @@ func TestManyParallelStreams(t *testing.T) {
 	})
 }
 
-// TestALimitOfParallelStreamsShowsAsWaiting is the other half of O12: with a limit below the demand, the wait is a phase of its own and not
+// TestALimitOfParallelStreamsShowsAsWaiting is the other side of it: with a limit below the demand, the wait is a phase of its own and not
 // the server's.
 func TestALimitOfParallelStreamsShowsAsWaiting(t *testing.T) {
 	t.Parallel()
@@ -212,7 +212,7 @@ func wantFirstTokens(t *testing.T, server *scriptServer, rig *rig, all []observe
 	return late
 }
 
-// TestASilentStreamDelaysNobody is O13 (lightseekorg/tokenspeed#134, noonghunna/benchlocal-cli#157): of four parallel streams one goes silent.
+// TestASilentStreamDelaysNobody (lightseekorg/tokenspeed#134, noonghunna/benchlocal-cli#157): of four parallel streams one goes silent.
 func TestASilentStreamDelaysNobody(t *testing.T) {
 	t.Parallel()
 	inTime(t, func() []string { return runSilence(t) })
@@ -278,7 +278,7 @@ func recordOf(t *testing.T, all []observed, request *scriptRequest) *metrics.Rec
 	return &all[i].record
 }
 
-// TestTimeoutsLeaveNothingBehind is the rest of O13: after 100 failures there are as many goroutines and descriptors as before. It is not
+// TestTimeoutsLeaveNothingBehind looks at what is left: after 100 failures there are as many goroutines and descriptors as before. It is not
 // parallel because it counts those of the process.
 func TestTimeoutsLeaveNothingBehind(t *testing.T) {
 	const rounds, parallel = 4, 25
@@ -321,7 +321,7 @@ func descriptors(t *testing.T) int {
 	return len(entries)
 }
 
-// TestRefusalsAreNeitherLatencyNorRetried is O14 (patibandlavenkatamanideep/memoryops-ai#147, Azure/azure-openai-benchmark#20): every third
+// TestRefusalsAreNeitherLatencyNorRetried (patibandlavenkatamanideep/memoryops-ai#147, Azure/azure-openai-benchmark#20): every third
 // of 60 requests is answered with 429.
 func TestRefusalsAreNeitherLatencyNorRetried(t *testing.T) {
 	t.Parallel()

@@ -214,7 +214,7 @@ func checkRequest(t *testing.T, rig *rig, request *scriptRequest) {
 	}
 }
 
-// TestLongLinesLeaveNoMemoryBehind is the rest of O8: 50 such requests in sequence. It is not parallel because it looks at the heap.
+// TestLongLinesLeaveNoMemoryBehind is the rest of that case: 50 such requests in sequence. It is not parallel because it looks at the heap.
 func TestLongLinesLeaveNoMemoryBehind(t *testing.T) {
 	text := content(longText)
 	answer := stream(at(0, content("x")), step{bytes: text[:len(text)/2]}, step{bytes: text[len(text)/2:]}, at(0, finish("stop"), usage(5, 1002), done))

@@ -58,7 +58,7 @@ var longText = strings.Repeat("a", 1_500_000)
 // openCases are the cases that one answer shows.
 var openCases = []openCase{
 	{
-		name: "O1 a role-only opening chunk is not a token (vllm-project/vllm#3768, kubernetes-sigs/inference-perf#401)",
+		name: "a role-only opening chunk is not a token (vllm-project/vllm#3768, kubernetes-sigs/inference-perf#401)",
 		script: stream(at(5, role()), at(120, content("A")), at(140, content("B")), at(160, content("C")),
 			at(161, finish("stop"), usage(10, 3), done)),
 		want: figures{
@@ -66,11 +66,11 @@ var openCases = []openCase{
 			TTFT: 120, TTFO: 120, Latency: 160, ITL: 20, ICL: []float64{20, 20}, ISL: 10, OSL: 3, Reasoning: none,
 		},
 	},
-	reasoningCase("O2 reasoning comes before any content (vllm-project/guidellm#737, vllm-project/guidellm#835)", "reasoning"),
-	reasoningCase("O2 under the key reasoning_content", "reasoning_content"),
-	reasoningCase("O2 under both keys", "reasoning", "reasoning_content"),
+	reasoningCase("reasoning comes before any content (vllm-project/guidellm#737, vllm-project/guidellm#835)", "reasoning"),
+	reasoningCase("under the key reasoning_content", "reasoning_content"),
+	reasoningCase("under both keys", "reasoning", "reasoning_content"),
 	{
-		name:   "O3 an error object inside a 200 stream (vllm-project/guidellm#743, kubernetes-sigs/inference-perf#713)",
+		name:   "an error object inside a 200 stream (vllm-project/guidellm#743, kubernetes-sigs/inference-perf#713)",
 		script: stream(at(30, event(`{"error":{"message":"engine timed out","type":"GatewayTimeout","code":504}}`)), at(31, done)),
 		want: figures{
 			Outcome: metrics.Failure, Class: metrics.ErrStream,
@@ -78,7 +78,7 @@ var openCases = []openCase{
 		},
 	},
 	{
-		name:   "O4 a clean end without any terminal event (vllm-project/vllm#54628, infiniflow/ragflow#19498)",
+		name:   "a clean end without any terminal event (vllm-project/vllm#54628, infiniflow/ragflow#19498)",
 		script: stream(at(20, role()), at(50, content("one")), at(70, content(" two")), endOfBody(90)),
 		want: figures{
 			Outcome: metrics.Failure, Class: metrics.ErrTruncated,
@@ -86,7 +86,7 @@ var openCases = []openCase{
 		},
 	},
 	{
-		name:   "O4 a finish reason without end marker is an end",
+		name:   "a finish reason without end marker is an end",
 		script: stream(at(20, role()), at(50, content("one")), at(70, content(" two")), at(85, finish("length")), endOfBody(90)),
 		want: figures{
 			Outcome: metrics.Success, Finish: metrics.FinishLength,
@@ -94,7 +94,7 @@ var openCases = []openCase{
 		},
 	},
 	{
-		name:   "O4 an end marker without finish reason is an end",
+		name:   "an end marker without finish reason is an end",
 		script: stream(at(20, role()), at(50, content("one")), at(70, content(" two")), at(85, done), endOfBody(90)),
 		want: figures{
 			Outcome: metrics.Success,
@@ -102,7 +102,7 @@ var openCases = []openCase{
 		},
 	},
 	{
-		name:      "O5 several tokens in the first chunk (ai-dynamo/aiperf#1279)",
+		name:      "several tokens in the first chunk (ai-dynamo/aiperf#1279)",
 		configure: chatThenUsage,
 		script: stream(at(100, contentUsed("abcde", 10, 5)), at(110, contentUsed("f", 10, 6)), at(120, contentUsed("g", 10, 7)),
 			at(130, contentUsed("h", 10, 8)), at(140, contentUsed("i", 10, 9)),
@@ -113,7 +113,7 @@ var openCases = []openCase{
 		},
 	},
 	{
-		name: "O5 the same without usage in the chunks",
+		name: "the same without usage in the chunks",
 		script: stream(at(100, content("abcde")), at(110, content("f")), at(120, content("g")), at(130, content("h")), at(140, content("i")),
 			at(141, finish("stop"), usage(10, 9), done)),
 		want: figures{
@@ -122,7 +122,7 @@ var openCases = []openCase{
 		},
 	},
 	{
-		name:   "O6 many events in one read (ai-dynamo/aiperf#368)",
+		name:   "many events in one read (ai-dynamo/aiperf#368)",
 		script: stream(at(40, role(), content("a"), content("b"), content("c"), content("d"), finish("stop"), usage(7, 4), done)),
 		want: figures{
 			Outcome: metrics.Success, Finish: metrics.FinishStop,
@@ -130,7 +130,7 @@ var openCases = []openCase{
 		},
 	},
 	{
-		name:      "O7 data without a space, CR LF, comments between (vllm-project/vllm#27412, miruamel/xuan#194, tmc/langchaingo#631)",
+		name:      "data without a space, CR LF, comments between (vllm-project/vllm#27412, miruamel/xuan#194, tmc/langchaingo#631)",
 		configure: impatient,
 		script: stream(at(5, bare(role())), at(30, ": keep-alive\r\n\r\n"), at(60, ": keep-alive\r\n\r\n"), at(90, ":\r\n"),
 			at(120, bare(content("A"))), at(140, "id: 7\r\nretry: 100\r\n"+bare(content("B"))), at(160, bare(content("C"))),
@@ -142,7 +142,7 @@ var openCases = []openCase{
 		longestSilence: 45 * time.Millisecond,
 	},
 	{
-		name:   "O8 one very long line (infiniflow/ragflow#15381, writer/cerebro#307)",
+		name:   "one very long line (infiniflow/ragflow#15381, writer/cerebro#307)",
 		script: longLine(longText),
 		want: figures{
 			Outcome: metrics.Success, Finish: metrics.FinishStop,
@@ -150,7 +150,7 @@ var openCases = []openCase{
 		},
 	},
 	{
-		name:      "O8 a line over the limit",
+		name:      "a line over the limit",
 		configure: func(cfg *generator.TargetConfig) { cfg.Client.MaxEventBytes = 1 << 20 },
 		script:    longLine(longText),
 		want: figures{
@@ -159,7 +159,7 @@ var openCases = []openCase{
 		},
 	},
 	{
-		name: "O9 chunks without choices at both ends (awslabs/llmeter#34, AbanteAI/archive-old-cli-mentat#429)",
+		name: "chunks without choices at both ends (awslabs/llmeter#34, AbanteAI/archive-old-cli-mentat#429)",
 		script: stream(
 			at(5, event(`{"id":"","object":"","created":0,"model":"","choices":[],"prompt_filter_results":[{"prompt_index":0,"content_filter_results":{}}]}`)),
 			at(90, content("a")), at(110, chunk(`{"content":"b"}`, "null", `,"usage":null`)), at(111, finish("stop")), at(112, usage(8, 2)), at(113, done)),
@@ -169,7 +169,7 @@ var openCases = []openCase{
 		},
 	},
 	{
-		name:      "O10 usage rides on a chunk with empty text (sgl-project/sglang#24254, sgl-project/sglang#10746)",
+		name:      "usage rides on a chunk with empty text (sgl-project/sglang#24254, sgl-project/sglang#10746)",
 		configure: asCompletions,
 		script: stream(
 			at(30, event(`{"choices":[{"index":0,"text":"He","finish_reason":null}]}`)),
@@ -182,7 +182,7 @@ var openCases = []openCase{
 		},
 	},
 	{
-		name:      "O10 the same for chat",
+		name:      "the same for chat",
 		configure: func(cfg *generator.TargetConfig) { cfg.Workload.OutputTokens.Mean = 256 },
 		script: stream(at(30, content("He")), at(50, content("llo")),
 			at(51, chunk(`{"content":""}`, `"stop"`, `,"usage":`+usageObject(3, 2))), at(52, done)),
@@ -193,7 +193,7 @@ var openCases = []openCase{
 	},
 }
 
-// reasoningCase is O2 with the reasoning under the keys.
+// reasoningCase is an answer with the reasoning under the keys.
 func reasoningCase(name string, keys ...string) openCase {
 	return openCase{
 		name: name,
@@ -207,7 +207,7 @@ func reasoningCase(name string, keys ...string) openCase {
 	}
 }
 
-// longLine is O8: the event with text goes out in pieces of 16 KiB over 10 ms.
+// longLine is the case of one very long line: the event with text goes out in pieces of 16 KiB over 10 ms.
 func longLine(text string) script {
 	const piece = 16 << 10
 	steps := []step{at(20, content("x"))}

@@ -102,7 +102,7 @@ func (t *Target) Once(ctx context.Context) {
 
 // request carries one admitted arrival to its end.
 func (t *Target) request(ctx context.Context, flight *metrics.Flight, sched, issue int64) {
-	stamps := t.stamps.Get().(*[]int64) //nolint:forcetypeassert // the pool holds nothing else
+	stamps := t.stamps.Get().(*[]int64)
 	r := &metrics.Record{RequestID: newRequestID(), Content: (*stamps)[:0]}
 	r.Time.Sched, r.Time.Issue = sched, issue
 	r.Warmup = t.warmupLeft.Load() > 0 && t.warmupLeft.Add(-1) >= 0
@@ -122,7 +122,7 @@ func (t *Target) request(ctx context.Context, flight *metrics.Flight, sched, iss
 
 // exchange builds the request, sends it and reads the answer into the record.
 func (t *Target) exchange(ctx context.Context, flight *metrics.Flight, r *metrics.Record) {
-	buffer := t.buffers.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
+	buffer := t.buffers.Get().(*[]byte)
 	defer t.buffers.Put(buffer)
 	began := t.deps.Clock.Now()
 	turn := t.workload.Next()
@@ -161,7 +161,7 @@ func (t *Target) exchange(ctx context.Context, flight *metrics.Flight, r *metric
 
 // learn takes from an answer what makes the next requests better.
 func (t *Target) learn(turn *workload.Turn, r *metrics.Record, answer *transport.Answer, x *exchange) {
-	if r.InputSource == metrics.SourceUsage || r.InputSource == metrics.SourceUsageChunk {
+	if r.InputSource.Exact() {
 		t.workload.Learn(*turn, r.Usage.Input.N)
 	}
 	if endpoint.RefusesField(answer.Status, x.serverError, "stream_options") && !t.usageRefused.Swap(true) {
@@ -193,17 +193,12 @@ func (t *Target) observeDrop(reason metrics.DropReason, n int64) {
 	}
 }
 
-// limits say when Run ends by itself; 0 = never.
-type limits struct {
-	requests int64
-}
-
-// Run sends requests as the load wants them until ctx ends or the limit is reached, then lets the running ones end for at most grace
+// Run sends requests as the load wants them until ctx ends or as many have been admitted as limit says, 0 = no limit. Then it lets the running ones end for at most grace
 // and cancels the rest. It returns when the last has ended.
-func (t *Target) Run(ctx context.Context, grace time.Duration, until limits) {
+func (t *Target) Run(ctx context.Context, grace time.Duration, limit int64) {
 	requests, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	l := newLoop(requests, t, until)
+	l := newLoop(requests, t, limit)
 	for backoff := time.Second; ; backoff = min(2*backoff, time.Minute) {
 		if l.runSafely(ctx) {
 			break

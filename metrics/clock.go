@@ -6,13 +6,8 @@ package metrics
 
 import "time"
 
-// Clock gives the current instant in nanoseconds since the process epoch, monotonic. No duration in this program is ever
-// computed from two wall-clock readings (an NTP step must not move a latency).
-type Clock interface {
-	Now() int64
-}
-
-// SystemClock is the Clock of a running process. Its epoch is taken once, with the wall and the monotonic reading together.
+// SystemClock gives instants in nanoseconds since the process epoch, monotonic. The epoch is taken once, with the wall and the monotonic
+// reading together. No duration in this program is ever computed from two wall-clock readings: an NTP step must not move a latency.
 type SystemClock struct {
 	epoch time.Time
 }
@@ -20,7 +15,7 @@ type SystemClock struct {
 // NewSystemClock captures the epoch.
 func NewSystemClock() *SystemClock { return &SystemClock{epoch: time.Now()} }
 
-// Now implements Clock.
+// Now is the current instant.
 func (c *SystemClock) Now() int64 { return int64(time.Since(c.epoch)) }
 
 // At translates a reading of time.Now, by its monotonic part.

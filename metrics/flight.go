@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"math"
 	"strconv"
 )
 
@@ -112,6 +111,7 @@ func (f *Flight) Finish(r *Record) (Measures, []Verdict) {
 	t.countTransport(r)
 	t.countTokens(r)
 	t.countVerdicts(verdicts)
+	t.served(r.ServedModel)
 	t.mu.Unlock()
 
 	if invalid == "" {
@@ -197,10 +197,11 @@ func (t *Target) countTokens(r *Record) {
 		into = t.at.failedTokens
 	}
 	u := &r.Usage
-	for name, c := range map[string]Count{
-		"input": u.Input, "output": u.Output, "reasoning": u.Reasoning, "cached_input": u.CachedInput, "cache_write": u.CacheWrite,
-	} {
-		t.values[into[name]] += float64(c.N)
+	for _, c := range []struct {
+		kind string
+		n    int64
+	}{{"input", u.Input.N}, {"output", u.Output.N}, {"reasoning", u.Reasoning.N}, {"cached_input", u.CachedInput.N}, {"cache_write", u.CacheWrite.N}} {
+		t.values[into[c.kind]] += float64(c.n)
 	}
 	if r.Outcome != Success {
 		return
@@ -214,17 +215,9 @@ func (t *Target) countTokens(r *Record) {
 	if r.UsageMissing {
 		t.values[t.at.usageMissing]++
 	}
-	if mismatch(r.RequestedTokens, u.Output) {
+	if _, wrong := r.LengthError(); wrong {
 		t.values[t.at.oslMismatch]++
 	}
-}
-
-// mismatch is AIPerf's rule: off by more than 5 % or 50 tokens, whichever is less.
-func mismatch(requested int64, output Count) bool {
-	if requested <= 0 || !output.Known {
-		return false
-	}
-	return math.Abs(float64(output.N-requested)) > min(float64(requested)*.05, 50)
 }
 
 func (t *Target) countVerdicts(verdicts []Verdict) {

@@ -45,17 +45,17 @@ func (g timeline) record() *Record {
 
 func goldenTimelines() map[string]timeline {
 	list := []timeline{
-		{name: "G1 plain", header: 5, firstEvent: 40, content: []int64{250, 300, 350, 400}, firstOutput: 250, end: 403, in: 100, out: 4, outcome: Success},
-		{name: "G2 bundled", firstEvent: 200, content: []int64{200, 300, 420}, firstOutput: 200, end: 421, in: 64, out: 10, firstCount: 4, outcome: Success},
-		{name: "G2 bundled, usage not read", firstEvent: 200, content: []int64{200, 300, 420}, firstOutput: 200, end: 421, in: 64, out: 10, outcome: Success},
-		{name: "G3 reasoning", firstEvent: 30, content: []int64{120, 140, 160, 180, 200, 230, 260, 290}, firstOutput: 230, end: 293, in: 50, out: 8, outcome: Success},
-		{name: "G4 one token", firstEvent: 180, content: []int64{180}, firstOutput: 180, end: 182, in: 20, out: 1, outcome: Success},
-		{name: "G5 coalesced", firstEvent: 100, content: []int64{100, 150, 150, 150, 260}, firstOutput: 100, end: 261, in: 10, out: 5, outcome: Success},
-		{name: "G6 empty", firstEvent: 100, end: 121, in: 9, out: 0, outcome: Failure, class: ErrEmpty},
-		{name: "G7 tool call", firstEvent: 90, content: []int64{140, 160, 180}, firstOutput: 140, end: 182, in: 30, out: 8, outcome: Success},
-		{name: "G8 no terminator", firstEvent: 100, content: []int64{100, 150}, firstOutput: 100, end: 150, in: 10, out: 2, outcome: Failure, class: ErrTruncated},
-		{name: "G9 error frame", firstEvent: 100, content: []int64{100}, firstOutput: 100, end: 150, in: 10, out: 1, outcome: Failure, class: ErrStream},
-		{name: "G10 thinking, text and tool", firstEvent: 30, content: []int64{120, 180, 210, 240}, firstOutput: 180, end: 251, in: 25, out: 9, outcome: Success},
+		{name: "plain", header: 5, firstEvent: 40, content: []int64{250, 300, 350, 400}, firstOutput: 250, end: 403, in: 100, out: 4, outcome: Success},
+		{name: "bundled", firstEvent: 200, content: []int64{200, 300, 420}, firstOutput: 200, end: 421, in: 64, out: 10, firstCount: 4, outcome: Success},
+		{name: "bundled, usage not read", firstEvent: 200, content: []int64{200, 300, 420}, firstOutput: 200, end: 421, in: 64, out: 10, outcome: Success},
+		{name: "reasoning", firstEvent: 30, content: []int64{120, 140, 160, 180, 200, 230, 260, 290}, firstOutput: 230, end: 293, in: 50, out: 8, outcome: Success},
+		{name: "one token", firstEvent: 180, content: []int64{180}, firstOutput: 180, end: 182, in: 20, out: 1, outcome: Success},
+		{name: "coalesced", firstEvent: 100, content: []int64{100, 150, 150, 150, 260}, firstOutput: 100, end: 261, in: 10, out: 5, outcome: Success},
+		{name: "empty", firstEvent: 100, end: 121, in: 9, out: 0, outcome: Failure, class: ErrEmpty},
+		{name: "tool call", firstEvent: 90, content: []int64{140, 160, 180}, firstOutput: 140, end: 182, in: 30, out: 8, outcome: Success},
+		{name: "no terminator", firstEvent: 100, content: []int64{100, 150}, firstOutput: 100, end: 150, in: 10, out: 2, outcome: Failure, class: ErrTruncated},
+		{name: "error frame", firstEvent: 100, content: []int64{100}, firstOutput: 100, end: 150, in: 10, out: 1, outcome: Failure, class: ErrStream},
+		{name: "thinking, text and tool", firstEvent: 30, content: []int64{120, 180, 210, 240}, firstOutput: 180, end: 251, in: 25, out: 9, outcome: Success},
 	}
 	out := map[string]timeline{}
 	for _, g := range list {
@@ -71,17 +71,17 @@ func TestGoldenTimelinesGiveTheFiguresOfTheSpecification(t *testing.T) {
 		name                                                         string
 		ttft, ttfo, ttst, rl, decode, itl, perUser, e2e, prefillRate float64 // ms and tokens per second
 	}{
-		{"G1 plain", 250, 250, 50, 400, 150, 50, 20, 10, 400},
-		{"G2 bundled, usage not read", 200, 200, 100, 420, 220, 220. / 9, 9 / .220, 10 / .420, 320},
-		{"G2 bundled", 200, 200, 100, 420, 220, 220. / 6, 6 / .220, 10 / .420, 320},
-		{"G3 reasoning", 120, 230, 20, 290, 170, 170. / 7, 7 / .170, 8 / .290, 50 / .120},
-		{"G4 one token", 180, 180, undef, 180, 0, undef, undef, 1 / .180, 20 / .180},
-		{"G5 coalesced", 100, 100, 50, 260, 160, 40, 25, 5 / .260, 100},
-		{"G6 empty", undef, undef, undef, undef, undef, undef, undef, undef, undef},
-		{"G7 tool call", 140, 140, 20, 180, 40, 40. / 7, 175, 8 / .180, 30 / .140},
-		{"G8 no terminator", 100, 100, 50, 150, 50, 50, 20, 2 / .150, 100},
-		{"G9 error frame", 100, 100, undef, 100, 0, undef, undef, 10, 100},
-		{"G10 thinking, text and tool", 120, 180, 60, 240, 120, 15, 8 / .120, 37.5, 25 / .120},
+		{"plain", 250, 250, 50, 400, 150, 50, 20, 10, 400},
+		{"bundled, usage not read", 200, 200, 100, 420, 220, 220. / 9, 9 / .220, 10 / .420, 320},
+		{"bundled", 200, 200, 100, 420, 220, 220. / 6, 6 / .220, 10 / .420, 320},
+		{"reasoning", 120, 230, 20, 290, 170, 170. / 7, 7 / .170, 8 / .290, 50 / .120},
+		{"one token", 180, 180, undef, 180, 0, undef, undef, 1 / .180, 20 / .180},
+		{"coalesced", 100, 100, 50, 260, 160, 40, 25, 5 / .260, 100},
+		{"empty", undef, undef, undef, undef, undef, undef, undef, undef, undef},
+		{"tool call", 140, 140, 20, 180, 40, 40. / 7, 175, 8 / .180, 30 / .140},
+		{"no terminator", 100, 100, 50, 150, 50, 50, 20, 2 / .150, 100},
+		{"error frame", 100, 100, undef, 100, 0, undef, undef, 10, 100},
+		{"thinking, text and tool", 120, 180, 60, 240, 120, 15, 8 / .120, 37.5, 25 / .120},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -112,9 +112,9 @@ func TestGoldenTimelinesGiveTheFiguresOfTheSpecification(t *testing.T) {
 	}
 }
 
-func TestGoldenTimelineG1HasTheInstantsBeforeTheFirstToken(t *testing.T) {
+func TestAPlainTimelineHasTheInstantsBeforeTheFirstToken(t *testing.T) {
 	t.Parallel()
-	m := Measure(goldenTimelines()["G1 plain"].record())
+	m := Measure(goldenTimelines()["plain"].record())
 	if want := (Value{.005, true}); m.StreamSetup != want {
 		t.Errorf("stream setup = %v, want %v", m.StreamSetup, want)
 	}
@@ -130,13 +130,13 @@ func TestGoodputOfTheGoldenTimelines(t *testing.T) {
 	t.Parallel()
 	slo := SLO{Name: "x", Thresholds: []Threshold{{SLOTimeToFirstToken, 250e6}, {SLOInterTokenLatency, 60e6}}}
 	got := map[string]bool{}
-	for _, name := range []string{"G1 plain", "G2 bundled", "G3 reasoning", "G4 one token", "G5 coalesced", "G6 empty", "G7 tool call"} {
+	for _, name := range []string{"plain", "bundled", "reasoning", "one token", "coalesced", "empty", "tool call"} {
 		r := goldenTimelines()[name].record()
 		m := Measure(r)
 		got[name] = slo.Evaluate(r, &m).Good
 	}
 	want := map[string]bool{
-		"G1 plain": true, "G2 bundled": true, "G3 reasoning": true, "G4 one token": true, "G5 coalesced": true, "G6 empty": false, "G7 tool call": true,
+		"plain": true, "bundled": true, "reasoning": true, "one token": true, "coalesced": true, "empty": false, "tool call": true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("good requests (-want +got):\n%s", diff)
@@ -150,7 +150,7 @@ func TestAnSLOLimitIsKeptWhenItIsReachedAndBrokenByOneNanosecond(t *testing.T) {
 		ttft int64
 		good bool
 	}{{300 * ms, true}, {300*ms + 1, false}} {
-		r := goldenTimelines()["G4 one token"].record()
+		r := goldenTimelines()["one token"].record()
 		r.Content[0] = origin + tt.ttft
 		r.Time.End = r.Content[0]
 		m := Measure(r)
@@ -162,7 +162,7 @@ func TestAnSLOLimitIsKeptWhenItIsReachedAndBrokenByOneNanosecond(t *testing.T) {
 
 func TestAnEstimatedCountGivesNoInterTokenLatency(t *testing.T) {
 	t.Parallel()
-	r := goldenTimelines()["G1 plain"].record()
+	r := goldenTimelines()["plain"].record()
 	r.OutputSource = SourceEvents
 	m := Measure(r)
 	if m.ITL.Defined || m.PerUserRate.Defined {
@@ -182,7 +182,7 @@ func TestARecordInTheWrongOrderIsInvalid(t *testing.T) {
 		"end before the last token":  func(r *Record) { r.Time.End = r.Content[3] - 1 },
 		"answer before it was asked": func(r *Record) { r.Time.Sent = r.Time.Header + 1 },
 	} {
-		r := goldenTimelines()["G1 plain"].record()
+		r := goldenTimelines()["plain"].record()
 		if got := Invalid(r); got != "" {
 			t.Fatalf("unspoilt record is invalid: %s", got)
 		}
@@ -191,7 +191,7 @@ func TestARecordInTheWrongOrderIsInvalid(t *testing.T) {
 			t.Errorf("%s: invalid = %q, want %q", name, got, InvalidOrder)
 		}
 	}
-	r := goldenTimelines()["G1 plain"].record()
+	r := goldenTimelines()["plain"].record()
 	r.Usage.Output = Tokens(-1)
 	if got := Invalid(r); got != InvalidCount {
 		t.Errorf("negative count: invalid = %q, want %q", got, InvalidCount)

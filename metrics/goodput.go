@@ -33,39 +33,17 @@ func (t *Threshold) display() float64 {
 }
 
 func (t *Threshold) keeps(r *Record, m *Measures) bool {
-	value := m.byTag(t.Metric)
-	if !value.Defined {
-		perToken := t.Metric == SLOInterTokenLatency || t.Metric == SLOPerUserThroughput
+	measure := t.Metric.measure()
+	value := measure.of(m)
+	switch {
+	case !value.Defined:
 		short := r.Usage.Output.Known && r.Usage.Output.N < 2
 		// All tokens in one read: the rate is without bound, not absent.
-		instant := t.Metric == SLOPerUserThroughput && m.ITL.Defined
-		return perToken && (short || instant)
-	}
-	if t.Metric.Rate() {
+		instant := measure.rate && m.ITL.Defined
+		return measure.perToken && (short || instant)
+	case measure.rate:
 		return value.V >= t.Limit
 	}
 	// Both are whole nanoseconds divided by 1e9, which keeps their order, so that equal passes.
 	return value.V <= t.display()
-}
-
-func (m *Measures) byTag(tag SLOMetric) Value {
-	switch tag {
-	case SLOTimeToFirstToken:
-		return m.TTFT
-	case SLOTimeToFirstOutputToken:
-		return m.TTFO
-	case SLOTimeToSecondToken:
-		return m.TTST
-	case SLOInterTokenLatency:
-		return m.ITL
-	case SLORequestLatency:
-		return m.RequestLatency
-	case SLOEffectiveLatency:
-		return m.EffectiveLatency
-	case SLOPerUserThroughput:
-		return m.PerUserRate
-	case SLOE2EThroughput:
-		return m.E2ERate
-	}
-	return Value{}
 }

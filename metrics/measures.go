@@ -84,8 +84,7 @@ func Measure(r *Record) Measures {
 // into the gap between chunks, so it is undefined then.
 func interTokenLatency(r *Record, decode int64) Value {
 	out := r.Usage.Output
-	estimated := r.OutputSource == SourceEvents || r.OutputSource == SourceNone
-	if !out.Known || out.N < 2 || estimated {
+	if !out.Known || out.N < 2 || !r.OutputSource.Exact() {
 		return Value{}
 	}
 	k := int64(1)

@@ -1,107 +1,110 @@
 package metrics
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// success limits a figure to requests that succeeded.
+func success(of func(*Measures) Value) map[string]observation {
+	return map[string]observation{"": func(r *Record, m *Measures) Value {
+		if r.Outcome != Success {
+			return Value{}
+		}
+		return of(m)
+	}}
+}
+
+// always takes a figure of every request.
+func always(of func(*Measures) Value) map[string]observation {
+	return map[string]observation{"": func(_ *Record, m *Measures) Value { return of(m) }}
+}
+
+// duration is the latency of a success, and the whole time of anything else.
+func duration() map[string]observation {
+	out := map[string]observation{}
+	for _, outcome := range Outcomes {
+		out[string(outcome)] = func(r *Record, m *Measures) Value {
+			switch {
+			case r.Outcome != outcome:
+				return Value{}
+			case outcome == Success:
+				return m.RequestLatency
+			}
+			return m.Total
+		}
+	}
+	return out
+}
+
+// phases are the parts of the HTTP exchange, under the names of HTTPPhases.
+func phases() map[string]observation {
+	of := func(phase func(*Phases) Value) observation {
+		return func(_ *Record, m *Measures) Value { return phase(&m.Phases) }
+	}
+	return map[string]observation{
+		"blocked": of(func(p *Phases) Value { return p.Blocked }),
+		"dns":     of(func(p *Phases) Value { return p.DNS }),
+		"connect": of(func(p *Phases) Value { return p.Connect }),
+		"tls":     of(func(p *Phases) Value { return p.TLS }),
+		"send":    of(func(p *Phases) Value { return p.Send }),
+		"wait":    of(func(p *Phases) Value { return p.Wait }),
+		"receive": of(func(p *Phases) Value { return p.Receive }),
+	}
+}
+
 // histograms are the per-request histograms of a target, resolved once.
 type histograms struct {
-	ttft, ttfo, firstEvent, ttst, itl, icl          prometheus.Observer
-	duration                                        map[Outcome]prometheus.Observer
-	effective, schedule, dispatch, decode, setup    prometheus.Observer
-	input, output, reasoning, perUser, e2e, prefill prometheus.Observer
-	blocked, dns, connect, tls, send, wait, receive prometheus.Observer
+	perRequest []histogram
+	gaps       prometheus.Observer
+}
+
+// histogram is one child and what it shows.
+type histogram struct {
+	child    prometheus.Observer
+	of       observation
+	exemplar bool
 }
 
 func newHistograms(s *Store, base []string) histograms {
-	child := func(name string, labels ...string) prometheus.Observer {
-		return s.vecs[name].WithLabelValues(slices.Concat(base, labels)...)
+	var h histograms
+	for i := range s.series {
+		series := &s.series[i]
+		vec := s.vecs[series.Name]
+		for _, label := range slices.Sorted(maps.Keys(series.observe)) {
+			labels := slices.Clone(base)
+			if label != "" {
+				labels = append(labels, label)
+			}
+			h.perRequest = append(h.perRequest, histogram{vec.WithLabelValues(labels...), series.observe[label], series.Exemplars})
+		}
 	}
-	phase := func(name string) prometheus.Observer { return child("aiperf_http_phase_seconds", name) }
-	h := histograms{
-		ttft:       child("aiperf_time_to_first_token_seconds"),
-		ttfo:       child("aiperf_time_to_first_output_token_seconds"),
-		firstEvent: child("aiperf_time_to_first_event_seconds"),
-		ttst:       child("aiperf_second_token_gap_seconds"),
-		itl:        child("aiperf_inter_token_latency_seconds"),
-		icl:        child("aiperf_inter_chunk_latency_seconds"),
-		duration:   map[Outcome]prometheus.Observer{},
-		effective:  child("aiperf_effective_latency_seconds"),
-		schedule:   child("aiperf_schedule_delay_seconds"),
-		dispatch:   child("aiperf_dispatch_delay_seconds"),
-		decode:     child("aiperf_decode_duration_seconds"),
-		setup:      child("aiperf_stream_setup_seconds"),
-		input:      child("aiperf_input_tokens"),
-		output:     child("aiperf_output_tokens"),
-		reasoning:  child("aiperf_reasoning_tokens"),
-		perUser:    child("aiperf_output_tokens_per_second_per_user"),
-		e2e:        child("aiperf_e2e_output_tokens_per_second_per_user"),
-		prefill:    child("aiperf_prefill_tokens_per_second_per_user"),
-		blocked:    phase("blocked"),
-		dns:        phase("dns"),
-		connect:    phase("connect"),
-		tls:        phase("tls"),
-		send:       phase("send"),
-		wait:       phase("wait"),
-		receive:    phase("receive"),
-	}
-	for _, outcome := range Outcomes {
-		h.duration[outcome] = child("aiperf_request_duration_seconds", string(outcome))
-	}
+	h.gaps = s.vecs["aiperf_inter_chunk_latency_seconds"].WithLabelValues(base...)
 	return h
 }
 
 func (h *histograms) observe(r *Record, m *Measures) {
 	exemplar := prometheus.Labels{"request_id": r.RequestID}
-	traced := func(o prometheus.Observer, v Value) {
-		if !v.Defined {
-			return
+	for i := range h.perRequest {
+		child := &h.perRequest[i]
+		value := child.of(r, m)
+		if !value.Defined {
+			continue
 		}
-		if eo, ok := o.(prometheus.ExemplarObserver); ok && r.RequestID != "" {
-			eo.ObserveWithExemplar(v.V, exemplar)
-			return
+		if observer, ok := child.child.(prometheus.ExemplarObserver); ok && child.exemplar && r.RequestID != "" {
+			observer.ObserveWithExemplar(value.V, exemplar)
+		} else {
+			child.child.Observe(value.V)
 		}
-		o.Observe(v.V)
 	}
-	h.observeTransport(m)
-	if r.Outcome != Success {
-		traced(h.duration[r.Outcome], m.Total)
+	if r.Outcome != Success || !r.Streaming {
 		return
 	}
-	traced(h.duration[Success], m.RequestLatency)
-	traced(h.effective, m.EffectiveLatency)
-	traced(h.ttft, m.TTFT)
-	traced(h.itl, m.ITL)
-	observe(h.ttfo, m.TTFO)
-	observe(h.firstEvent, m.FirstEvent)
-	observe(h.ttst, m.TTST)
-	observe(h.decode, m.DecodeDuration)
-	observe(h.setup, m.StreamSetup)
-	observe(h.input, m.InputTokens)
-	observe(h.output, m.OutputTokens)
-	observe(h.reasoning, m.ReasoningTokens)
-	observe(h.perUser, m.PerUserRate)
-	observe(h.e2e, m.E2ERate)
-	observe(h.prefill, m.PrefillRate)
-	if r.Streaming {
-		for i := 1; i < len(r.Content); i++ {
-			h.icl.Observe(Seconds(r.Content[i] - r.Content[i-1]))
-		}
+	for i := 1; i < len(r.Content); i++ {
+		h.gaps.Observe(Seconds(r.Content[i] - r.Content[i-1]))
 	}
-}
-
-func (h *histograms) observeTransport(m *Measures) {
-	observe(h.schedule, m.ScheduleDelay)
-	observe(h.dispatch, m.DispatchDelay)
-	observe(h.blocked, m.Phases.Blocked)
-	observe(h.dns, m.Phases.DNS)
-	observe(h.connect, m.Phases.Connect)
-	observe(h.tls, m.Phases.TLS)
-	observe(h.send, m.Phases.Send)
-	observe(h.wait, m.Phases.Wait)
-	observe(h.receive, m.Phases.Receive)
 }
 
 func observe(o prometheus.Observer, v Value) {

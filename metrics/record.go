@@ -1,5 +1,7 @@
 package metrics
 
+import "math"
+
 // Count is a number of tokens that a server may or may not have told. Zero is a value; absence is not zero.
 type Count struct {
 	N     int64
@@ -30,6 +32,9 @@ const (
 	SourceNone       TokenSource = "none"
 )
 
+// Exact tells that the server itself has counted.
+func (s TokenSource) Exact() bool { return s == SourceUsage || s == SourceUsageChunk }
+
 // TokenSources is the closed list.
 var TokenSources = []TokenSource{SourceUsage, SourceUsageChunk, SourceEvents, SourceDataset, SourceNone}
 
@@ -49,11 +54,9 @@ type Timeline struct {
 	FirstByte int64 // first byte of the answer
 	Header    int64 // answer's header parsed
 
-	FirstEvent     int64 // first event of any kind but a comment
-	FirstReasoning int64 // first content event with reasoning
-	FirstOutput    int64 // first content event with output that is not reasoning
-	Usage, Done    int64 // event with usage; terminal marker
-	End            int64 // end of the answer, or the instant at which error, timeout or cancellation was observed
+	FirstEvent  int64 // first event of any kind but a comment
+	FirstOutput int64 // first content event with output that is not reasoning
+	End         int64 // end of the answer, or the instant at which error, timeout or cancellation was observed
 }
 
 // Record is everything known about one finished request.
@@ -97,6 +100,16 @@ type Record struct {
 	RetryAfter     Value
 	KernelStamps   bool  // arrival instants come from the kernel
 	StampFallbacks int64 // reads without a usable kernel stamp although the connection gives them
+}
+
+// LengthError is how many output tokens more (or, if negative, fewer) came than were asked for, and whether that is more than 5 % or 50
+// tokens, whichever is less. Only an exact count of an answer with a wished length can be wrong.
+func (r *Record) LengthError() (tokens int64, wrong bool) {
+	if r.RequestedTokens <= 0 || !r.Usage.Output.Known || !r.OutputSource.Exact() {
+		return 0, false
+	}
+	tokens = r.Usage.Output.N - r.RequestedTokens
+	return tokens, math.Abs(float64(tokens)) > min(float64(r.RequestedTokens)*.05, 50)
 }
 
 // InvalidReason says what is impossible about a record.

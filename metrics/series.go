@@ -37,7 +37,38 @@ type Series struct {
 	SLO SLOMetric
 	// Exemplars: observations carry the request's id.
 	Exemplars bool
+	// observe says what a finished request adds to a histogram, by the value of its label, "" if it has none; nil for a histogram that is
+	// not of one value per request.
+	observe map[string]observation
 }
+
+// observation takes from a finished request what a histogram is to show; undefined = nothing.
+type observation func(r *Record, m *Measures) Value
+
+// LabelNames are all labels of the series: extra are those of metrics.extra_labels, info those that targets carry in the configuration.
+func (s *Series) LabelNames(extra, info []string) []string {
+	var names []string
+	if s.Scope == PerTarget {
+		names = slices.Concat(BaseLabels, extra)
+	}
+	for _, label := range s.Labels {
+		names = append(names, label.Name)
+	}
+	if s.Name == targetInfo {
+		for _, label := range info {
+			if !slices.Contains(names, label) {
+				names = append(names, label)
+			}
+		}
+	}
+	return names
+}
+
+// BaseLabels come first on every series of a target.
+var BaseLabels = []string{"target", "model", "workload"}
+
+// targetInfo is the series that carries whatever is known about a target.
+const targetInfo = "aiperf_target_info"
 
 // Label is a label with its closed set of values; Values is nil where the configuration gives them (SLO names, info labels).
 type Label struct {
@@ -85,354 +116,6 @@ var (
 	labelMetric    = Label{Name: "metric"}
 	labelTokenType = Label{"token_type", TokenTypes}
 )
-
-// Table lists every series of our own; go_*, process_* and promhttp_* come from client_golang. Nothing outside this file names a series:
-// the registry, the series command and the reference in docs/ are made from it.
-func Table() []Series {
-	return slices.Concat(latencySeries(), tokenSeries(), requestSeries(), sloSeries(), stateSeries(), exporterSeries())
-}
-
-func latencySeries() []Series {
-	return []Series{
-		{
-			Name: "aiperf_time_to_first_token_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsFirst, SLO: SLOTimeToFirstToken, Exemplars: true,
-			Help: "Time from the start of a request to its first generated token, reasoning included; includes name lookup, TCP and TLS of a new connection. Streamed successes only.",
-		},
-		{
-			Name: "aiperf_time_to_first_output_token_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsFirst, SLO: SLOTimeToFirstOutputToken,
-			Help: "Time from the start of a request to its first generated token that is not reasoning. Streamed successes only.",
-		},
-		{
-			Name: "aiperf_time_to_first_event_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsFirst,
-			Help: "Time from the start of a request to the first event of its stream, even one without tokens such as a role chunk. Streamed successes only.",
-		},
-		{
-			Name: "aiperf_second_token_gap_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsGap, SLO: SLOTimeToSecondToken,
-			Help: "Time between the first and the second content event of a stream; 0 when both came in one read. Streamed successes only.",
-		},
-		{
-			Name: "aiperf_inter_token_latency_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsGap, SLO: SLOInterTokenLatency, Exemplars: true,
-			Help: "Mean time per output token after the first content event, one value per request. Absent for answers under two tokens and where the server tells no token counts. Streamed successes only.",
-		},
-		{
-			Name: "aiperf_inter_chunk_latency_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsGap,
-			Help: "Time between successive content events, every gap of every request; 0 for events of one read. A chunk may hold several tokens. Streamed successes only.",
-		},
-		{
-			Name: "aiperf_request_duration_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsWhole, Labels: []Label{labelOutcome}, SLO: SLORequestLatency, Exemplars: true,
-			Help: "Time from the start of a request to its last content event if it succeeded, else to the instant at which the failure or cancellation was observed.",
-		},
-		{
-			Name: "aiperf_effective_latency_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsWhole, SLO: SLOEffectiveLatency, Exemplars: true,
-			Help: "Time from the scheduled instant of a request to its last content event; includes waiting for a free slot, so a stalled server cannot hide behind requests that were not sent. Successes only.",
-		},
-		{
-			Name: "aiperf_schedule_delay_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsFirst,
-			Help: "Time from the scheduled instant of a request to its start, waiting for a free slot included. All outcomes.",
-		},
-		{
-			Name: "aiperf_dispatch_delay_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsFirst,
-			Help: "Time from the admission of a request to its start, spent by this program on building it. All outcomes.",
-		},
-		{
-			Name: "aiperf_decode_duration_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsWhole,
-			Help: "Time from the first to the last content event of a stream. Streamed successes only.",
-		},
-		{
-			Name: "aiperf_stream_setup_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsFirst,
-			Help: "Time from the start of a request to the header of its answer; says nothing about prefill where the server holds the header back until the first token. Streamed successes only.",
-		},
-		{
-			Name: "aiperf_http_phase_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsFirst, Labels: []Label{{"phase", HTTPPhases}},
-			Help: "Time spent in a phase of the HTTP exchange, if it happened: blocked (waiting for a connection), dns, connect (TCP), tls, send, wait (request written to first byte of the answer's header), receive (header to end). All outcomes.",
-		},
-	}
-}
-
-func tokenSeries() []Series {
-	return []Series{
-		{
-			Name: "aiperf_input_tokens", Kind: Histogram, Scope: PerTarget, Unit: "tokens", Bounds: boundsTokens,
-			Help: "Input tokens of a request as counted by the server, else the nominal length of the prompt. Successes only.",
-		},
-		{
-			Name: "aiperf_output_tokens", Kind: Histogram, Scope: PerTarget, Unit: "tokens", Bounds: boundsTokens,
-			Help: "Output tokens of a request, reasoning included, as counted by the server, else the number of content events. Successes only.",
-		},
-		{
-			Name: "aiperf_reasoning_tokens", Kind: Histogram, Scope: PerTarget, Unit: "tokens", Bounds: boundsTokens,
-			Help: "Reasoning tokens of a request, where the server counts them. Successes only.",
-		},
-		{
-			Name: "aiperf_output_tokens_per_second_per_user", Kind: Histogram, Scope: PerTarget, Unit: "tokens per second", Bounds: boundsRate, SLO: SLOPerUserThroughput,
-			Help: "Speed at which one user sees tokens arrive, the inverse of the inter-token latency. Absent where that is absent or 0. Streamed successes only.",
-		},
-		{
-			Name: "aiperf_e2e_output_tokens_per_second_per_user", Kind: Histogram, Scope: PerTarget, Unit: "tokens per second", Bounds: boundsRate, SLO: SLOE2EThroughput,
-			Help: "Output tokens of a request over its whole duration. Successes only.",
-		},
-		{
-			Name: "aiperf_prefill_tokens_per_second_per_user", Kind: Histogram, Scope: PerTarget, Unit: "tokens per second", Bounds: boundsPrefill,
-			Help: "Input tokens of a request over its time to first token, network and queue included. Streamed successes only.",
-		},
-		{
-			Name: "aiperf_tokens_total", Kind: Counter, Scope: PerTarget, Unit: "tokens", Labels: []Label{labelTokenType},
-			Help: "Tokens of successful requests, added when a request ends. Reasoning is part of output; cached_input and cache_write are part of input.",
-		},
-		{
-			Name: "aiperf_failed_request_tokens_total", Kind: Counter, Scope: PerTarget, Unit: "tokens", Labels: []Label{labelTokenType},
-			Help: "Tokens received before a request failed or was cancelled.",
-		},
-		{
-			Name: "aiperf_content_events_total", Kind: Counter, Scope: PerTarget, Unit: "events",
-			Help: "Content events of successful streams. Output tokens over content events is the number of tokens in a chunk: where it is over 1, gaps between chunks are not gaps between tokens.",
-		},
-		{
-			Name: "aiperf_sse_coalesced_events_total", Kind: Counter, Scope: PerTarget, Unit: "events",
-			Help: "Content events of successful streams that shared a read with the one before them; their gaps are 0 and say nothing about the server.",
-		},
-		{
-			Name: "aiperf_token_source_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{{"token_type", []string{"input", "output"}}, {"source", words(TokenSources)}},
-			Help: "Successful requests by where their token count comes from: usage, usage_chunk (cumulative in chunks), events and dataset (both estimates), none.",
-		},
-		{
-			Name: "aiperf_usage_missing_total", Kind: Counter, Scope: PerTarget, Unit: "requests",
-			Help: "Successful requests for which the server told no token counts.",
-		},
-		{
-			Name: "aiperf_osl_mismatch_total", Kind: Counter, Scope: PerTarget, Unit: "requests",
-			Help: "Successful requests whose output length differs from the wished one by more than the lesser of 5 % and 50 tokens.",
-		},
-		{
-			Name: "aiperf_finish_reasons_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{{"reason", words(FinishReasons)}},
-			Help: "Successful requests by why the server stopped generating. Requests without a reason are left out.",
-		},
-	}
-}
-
-func requestSeries() []Series {
-	return []Series{
-		{
-			Name: "aiperf_arrivals_total", Kind: Counter, Scope: PerTarget, Unit: "arrivals",
-			Help: "Instants at which the load wanted a request. At every scrape it is the sum of those sent, dropped and queued.",
-		},
-		{
-			Name: "aiperf_arrivals_sent_total", Kind: Counter, Scope: PerTarget, Unit: "arrivals",
-			Help: "Arrivals that became a request. Each ends as one of aiperf_requests_total or aiperf_warmup_requests_total.",
-		},
-		{
-			Name: "aiperf_arrivals_dropped_total", Kind: Counter, Scope: PerTarget, Unit: "arrivals", Labels: []Label{{"reason", words(DropReasons)}},
-			Help: "Arrivals that were never sent, by reason.",
-		},
-		{
-			Name: "aiperf_requests_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{labelOutcome},
-			Help: "Finished requests by outcome; cancelled are those that this program ended on purpose. Warm-up requests are left out.",
-		},
-		{
-			Name: "aiperf_request_errors_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{{"error_class", words(ErrorClasses)}},
-			Help: "Failed requests by error class.",
-		},
-		{
-			Name: "aiperf_warmup_requests_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{labelOutcome},
-			Help: "Finished warm-up requests, which touch no other series of requests.",
-		},
-		{
-			Name: "aiperf_http_responses_total", Kind: Counter, Scope: PerTarget, Unit: "responses", Labels: []Label{{"code", HTTPCodes}},
-			Help: "HTTP answers by status code; the usual codes exist from the start, others appear when first seen, at most 60.",
-		},
-		{
-			Name: "aiperf_http_connections_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{{"reused", []string{"true", "false"}}},
-			Help: "Requests that obtained a connection, by whether an earlier request had used it.",
-		},
-		{
-			Name: "aiperf_http_request_bytes_total", Kind: Counter, Scope: PerTarget, Unit: "bytes",
-			Help: "Bytes of request bodies of all requests that obtained a connection.",
-		},
-		{
-			Name: "aiperf_http_response_bytes_total", Kind: Counter, Scope: PerTarget, Unit: "bytes",
-			Help: "Bytes of answer bodies received, all outcomes.",
-		},
-		{
-			Name: "aiperf_unstreamed_answers_total", Kind: Counter, Scope: PerTarget, Unit: "responses",
-			Help: "Successful answers that came whole although a stream was asked for; they have no time to first token.",
-		},
-		{
-			Name: "aiperf_sse_keepalives_total", Kind: Counter, Scope: PerTarget, Unit: "events",
-			Help: "Comment lines in streams, which servers send to keep connections open.",
-		},
-		{
-			Name: "aiperf_sse_parse_errors_total", Kind: Counter, Scope: PerTarget, Unit: "events",
-			Help: "Events of streams that were not of the protocol; one makes its request fail with class parse.",
-		},
-		{
-			Name: "aiperf_invalid_records_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{{"reason", words(InvalidReasons)}},
-			Help: "Records with an impossible timeline or count, a fault of this program; they count as errors of class client_internal.",
-		},
-		{
-			Name: "aiperf_timestamp_fallbacks_total", Kind: Counter, Scope: PerTarget, Unit: "reads",
-			Help: "Reads without a usable kernel time stamp although the connection gives them; the instant at which the read returned stands in.",
-		},
-	}
-}
-
-func sloSeries() []Series {
-	return []Series{
-		{
-			Name: "aiperf_good_requests_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{labelSLO},
-			Help: "Requests that succeeded within every limit of the SLO; its rate is the goodput.",
-		},
-		{
-			Name: "aiperf_slo_requests_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{labelSLO},
-			Help: "Requests that count for the SLO: successes, errors, and arrivals dropped because of the server unless count_drops is off. Cancelled requests do not count.",
-		},
-		{
-			Name: "aiperf_slo_metric_violations_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{labelSLO, labelMetric},
-			Help: "Successful requests that broke a limit of the SLO, by measure.",
-		},
-		{
-			Name: "aiperf_slo_threshold", Kind: Gauge, Scope: PerTarget, Labels: []Label{labelSLO, labelMetric},
-			Help: "Limit of a measure in the SLO, in seconds for latencies and tokens per second for rates.",
-		},
-		{
-			Name: "aiperf_slo_objective_ratio", Kind: Gauge, Scope: PerTarget, Unit: "ratio", Labels: []Label{labelSLO},
-			Help: "Share of requests that should be good, from the configuration.",
-		},
-		{
-			Name: "aiperf_slo_window_seconds", Kind: Gauge, Scope: PerTarget, Unit: "seconds", Labels: []Label{labelSLO},
-			Help: "Window over which the objective holds, from the configuration.",
-		},
-	}
-}
-
-func stateSeries() []Series {
-	return []Series{
-		{
-			Name: "aiperf_inflight_requests", Kind: Gauge, Scope: PerTarget, Unit: "requests", Labels: []Label{{"phase", InflightPhases}},
-			Help: "Arrivals that have not ended: queued (not sent yet), prefill (no token yet), decode.",
-		},
-		{
-			Name: "aiperf_last_success_timestamp_seconds", Kind: Gauge, Scope: PerTarget, Unit: "seconds",
-			Help: "Unix time of the end of the last successful request; the start of the target until there is one.",
-		},
-		{
-			Name: "aiperf_last_completion_timestamp_seconds", Kind: Gauge, Scope: PerTarget, Unit: "seconds",
-			Help: "Unix time of the end of the last request of any outcome; the start of the target until there is one.",
-		},
-		{
-			Name: "aiperf_target_start_timestamp_seconds", Kind: Gauge, Scope: PerTarget, Unit: "seconds",
-			Help: "Unix time at which the target began.",
-		},
-		{
-			Name: "aiperf_target_up", Kind: Gauge, Scope: PerTarget,
-			Help: "Whether the last finished request succeeded; 0 until one has. Cancelled requests do not change it.",
-		},
-		{
-			Name: "aiperf_target_usage_supported", Kind: Gauge, Scope: PerTarget,
-			Help: "Whether usage is asked for in streams; 0 after the server refused the field, until the target starts anew.",
-		},
-		{
-			Name: "aiperf_retry_after_seconds", Kind: Gauge, Scope: PerTarget, Unit: "seconds",
-			Help: "Time for which the server last asked to be left alone (Retry-After); 0 until it has. Requests go on as the load wants them.",
-		},
-		{
-			Name: "aiperf_load_target_rate", Kind: Gauge, Scope: PerTarget, Unit: "requests per second",
-			Help: "Rate of arrivals that the load wants now; 0 when paused.",
-		},
-		{
-			Name: "aiperf_load_paused", Kind: Gauge, Scope: PerTarget,
-			Help: "Whether the target is paused; a paused target has no arrivals, hence no drops.",
-		},
-		{
-			Name: "aiperf_target_info", Kind: Gauge, Scope: PerTarget, Labels: []Label{{Name: "url"}, {Name: "endpoint_type"}, {Name: "streaming"}, {Name: "load"}, {Name: "load_mode"}, {Name: "http_version"}, {Name: "connection_reuse"}},
-			Help: "Facts about the target, always 1; labels of the target from the configuration come beside those listed. The URL has neither user nor query.",
-		},
-		{
-			Name: "aiperf_timestamp_source_info", Kind: Gauge, Scope: PerTarget, Labels: []Label{{"source", StampSources}},
-			Help: "Whether arrival instants come from the kernel or from the return of the read, 1 for the source of the last answer and 0 for the other; both 0 until there is one.",
-		},
-	}
-}
-
-func exporterSeries() []Series {
-	return []Series{
-		{
-			Name: "aiperf_clock_offset_seconds", Kind: Gauge, Scope: PerProcess, Unit: "seconds",
-			Help: "Movement of the wall clock against the monotonic clock since the process started; no duration depends on it.",
-		},
-		{
-			Name: "aiperf_scheduler_wakeup_delay_seconds", Kind: Histogram, Scope: PerProcess, Unit: "seconds", Bounds: boundsFirst,
-			Help: "Time from the intended to the actual wake-up of a load scheduler, before any limiter. A fault of this host, not of a server.",
-		},
-		{
-			Name: "aiperf_exporter_schedule_lag_seconds", Kind: Histogram, Scope: PerProcess, Unit: "seconds", Bounds: boundsSelf,
-			Help: "Time from the scheduled instant of a request to its last byte written; waiting for a free slot and connecting included. All targets.",
-		},
-		{
-			Name: "aiperf_exporter_instrument_delay_seconds", Kind: Histogram, Scope: PerProcess, Unit: "seconds", Bounds: boundsSelf,
-			Help: "Time from the arrival of bytes by the kernel's stamp to their handling by this program, the largest of each answer. It is not part of any latency where kernel stamps are in use.",
-		},
-		{
-			Name: "aiperf_exporter_prepare_seconds", Kind: Histogram, Scope: PerProcess, Unit: "seconds", Bounds: boundsSelf,
-			Help: "Time to build the prompt and the body of a request.",
-		},
-		{
-			Name: "aiperf_exporter_dns_lookup_seconds", Kind: Histogram, Scope: PerProcess, Unit: "seconds", Bounds: boundsSelf,
-			Help: "Time of name lookups, where one happened. All targets.",
-		},
-		{
-			Name: "aiperf_exporter_decode_seconds_total", Kind: Counter, Scope: PerProcess, Unit: "seconds",
-			Help: "Time spent on framing and decoding answers.",
-		},
-		{
-			Name: "aiperf_exporter_inflight_requests", Kind: Gauge, Scope: PerProcess, Unit: "requests",
-			Help: "Requests of all targets that run now.",
-		},
-		{
-			Name: "aiperf_exporter_targets", Kind: Gauge, Scope: PerProcess, Unit: "targets", Labels: []Label{{"state", words(TargetStates)}},
-			Help: "Targets by state.",
-		},
-		{
-			Name: "aiperf_exporter_target_generation", Kind: Gauge, Scope: PerProcess, Labels: []Label{{Name: "target"}},
-			Help: "How often the target has been built anew in this process, 1 for the first.",
-		},
-		{
-			Name: "aiperf_exporter_series", Kind: Gauge, Scope: PerProcess, Unit: "series", Labels: []Label{{Name: "target"}},
-			Help: "Estimated classic series of the target.",
-		},
-		{
-			Name: "aiperf_exporter_connections_opened_total", Kind: Counter, Scope: PerProcess, Unit: "connections", Labels: []Label{{Name: "target"}},
-			Help: "Connections that requests of the target opened.",
-		},
-		{
-			Name: "aiperf_exporter_connections_reused_total", Kind: Counter, Scope: PerProcess, Unit: "requests", Labels: []Label{{Name: "target"}},
-			Help: "Requests of the target that used a connection of an earlier one.",
-		},
-		{
-			Name: "aiperf_exporter_panics_total", Kind: Counter, Scope: PerProcess, Labels: []Label{{"component", words(Components)}},
-			Help: "Panics that were caught, each a fault of this program; the part that panicked starts anew.",
-		},
-		{
-			Name: "aiperf_exporter_wall_clock_steps_total", Kind: Counter, Scope: PerProcess,
-			Help: "Steps of the wall clock by more than a second that were noticed.",
-		},
-		{
-			Name: "aiperf_exporter_secret_read_errors_total", Kind: Counter, Scope: PerProcess, Labels: []Label{{Name: "secret"}},
-			Help: "Failures to read the file of a secret; the value read before stays in use.",
-		},
-		{
-			Name: "aiperf_exporter_config_info", Kind: Gauge, Scope: PerProcess, Labels: []Label{{Name: "hash"}},
-			Help: "Hash of the effective configuration without secrets, always 1.",
-		},
-		{
-			Name: "aiperf_exporter_config_last_reload_successful", Kind: Gauge, Scope: PerProcess,
-			Help: "Whether the last attempt to load the configuration succeeded.",
-		},
-		{
-			Name: "aiperf_exporter_config_last_reload_success_timestamp_seconds", Kind: Gauge, Scope: PerProcess, Unit: "seconds",
-			Help: "Unix time at which a configuration was last loaded.",
-		},
-	}
-}
 
 // TargetState is what a target is doing.
 type TargetState string

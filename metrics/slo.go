@@ -23,34 +23,6 @@ type Threshold struct {
 	Limit  float64 // whole nanoseconds for latencies, tokens per second for rates
 }
 
-// SLOMetric is the reference's tag of a measure that an SLO may limit.
-type SLOMetric string
-
-// The measures that an SLO may limit: latencies are upper limits, rates are lower limits.
-const (
-	SLOTimeToFirstToken       SLOMetric = "time_to_first_token"
-	SLOTimeToFirstOutputToken SLOMetric = "time_to_first_output_token"
-	SLOTimeToSecondToken      SLOMetric = "time_to_second_token"
-	SLOInterTokenLatency      SLOMetric = "inter_token_latency"
-	SLORequestLatency         SLOMetric = "request_latency"
-	SLOEffectiveLatency       SLOMetric = "effective_latency"
-	SLOPerUserThroughput      SLOMetric = "output_token_throughput_per_user"
-	SLOE2EThroughput          SLOMetric = "e2e_output_token_throughput"
-)
-
-// Rate tells whether the measure is a rate, which has a lower limit; all others are latencies.
-func (m SLOMetric) Rate() bool { return m == SLOPerUserThroughput || m == SLOE2EThroughput }
-
-// Streamed tells whether only a streamed answer has the measure.
-func (m SLOMetric) Streamed() bool {
-	switch m {
-	case SLORequestLatency, SLOEffectiveLatency, SLOE2EThroughput:
-		return false
-	case SLOTimeToFirstToken, SLOTimeToFirstOutputToken, SLOTimeToSecondToken, SLOInterTokenLatency, SLOPerUserThroughput:
-	}
-	return true
-}
-
 // SLOConfig is one entry under `slos:`. A limit of 0 is not set.
 //
 // The comments of its fields are the reference that users read, docs/configuration.md.
@@ -85,18 +57,9 @@ func DefaultSLOConfig() SLOConfig {
 // thresholds lists the limits that are set, in the order of the fields.
 func (c *SLOConfig) thresholds() []Threshold {
 	var out []Threshold
-	for _, t := range []Threshold{
-		{SLOTimeToFirstToken, float64(c.TimeToFirstToken)},
-		{SLOTimeToFirstOutputToken, float64(c.TimeToFirstOutputToken)},
-		{SLOTimeToSecondToken, float64(c.TimeToSecondToken)},
-		{SLOInterTokenLatency, float64(c.InterTokenLatency)},
-		{SLORequestLatency, float64(c.RequestLatency)},
-		{SLOEffectiveLatency, float64(c.EffectiveLatency)},
-		{SLOPerUserThroughput, c.OutputTokenThroughputPerUser},
-		{SLOE2EThroughput, c.E2EOutputTokenThroughput},
-	} {
-		if t.Limit != 0 {
-			out = append(out, t)
+	for i := range sloMeasures {
+		if limit := sloMeasures[i].limit(c); limit != 0 {
+			out = append(out, Threshold{sloMeasures[i].metric, limit})
 		}
 	}
 	return out

@@ -8,9 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// baseLabels come first on every series of a target.
-var baseLabels = []string{"target", "model", "workload"}
-
 // Options configure a Store.
 type Options struct {
 	Config Config
@@ -97,21 +94,7 @@ func boundaries(series *Series, slos []SLO) []float64 {
 }
 
 func (s *Store) labelNames(series *Series) []string {
-	var names []string
-	if series.Scope == PerTarget {
-		names = slices.Concat(baseLabels, s.options.Config.ExtraLabels)
-	}
-	for _, label := range series.Labels {
-		names = append(names, label.Name)
-	}
-	if series.Name == "aiperf_target_info" {
-		for _, label := range s.options.InfoLabels {
-			if !slices.Contains(names, label) {
-				names = append(names, label)
-			}
-		}
-	}
-	return names
+	return series.LabelNames(s.options.Config.ExtraLabels, s.options.InfoLabels)
 }
 
 // Add starts the series of a target, all of them at zero. A target of that name must not be there.

@@ -146,7 +146,7 @@ func TestTheTableFollowsTheNamingRulesOfPrometheus(t *testing.T) {
 func TestHistogramsOfTheGoldenTimelines(t *testing.T) {
 	t.Parallel()
 	_, target, registry := newTestStore(t, testSLO())
-	for _, name := range []string{"G1 plain", "G2 bundled", "G3 reasoning", "G4 one token", "G5 coalesced", "G6 empty", "G7 tool call", "G8 no terminator", "G9 error frame"} {
+	for _, name := range []string{"plain", "bundled", "reasoning", "one token", "coalesced", "empty", "tool call", "no terminator", "error frame"} {
 		target.Sent().Finish(goldenTimelines()[name].record())
 	}
 	families := gather(t, registry)
@@ -234,8 +234,8 @@ func TestArrivalsAreSentDroppedOrQueuedAtEveryScrape(t *testing.T) {
 				target.Queued()
 				target.Queued()
 				target.DequeuedDropped(DropQueueTimeout)
-				flight.Finish(goldenTimelines()["G1 plain"].record())
-				target.DequeuedSent().Finish(goldenTimelines()["G6 empty"].record())
+				flight.Finish(goldenTimelines()["plain"].record())
+				target.DequeuedSent().Finish(goldenTimelines()["empty"].record())
 			}
 		})
 	}
@@ -275,7 +275,7 @@ func TestDropsThatTheServerCausedCountAgainstTheSLO(t *testing.T) {
 func TestWarmUpRequestsTouchNothingButTheirCounter(t *testing.T) {
 	t.Parallel()
 	_, target, registry := newTestStore(t, testSLO())
-	r := goldenTimelines()["G1 plain"].record()
+	r := goldenTimelines()["plain"].record()
 	r.Warmup = true
 	target.Sent().Finish(r)
 	f := gather(t, registry)
@@ -295,7 +295,7 @@ func TestWarmUpRequestsTouchNothingButTheirCounter(t *testing.T) {
 func TestCancelledRequestsAreInNoRatio(t *testing.T) {
 	t.Parallel()
 	_, target, registry := newTestStore(t, testSLO())
-	r := goldenTimelines()["G1 plain"].record()
+	r := goldenTimelines()["plain"].record()
 	r.Outcome = Cancelled
 	target.Sent().Finish(r)
 	f := gather(t, registry)
@@ -310,7 +310,7 @@ func TestCancelledRequestsAreInNoRatio(t *testing.T) {
 func TestAnImpossibleRecordIsOurErrorAndReachesNoHistogram(t *testing.T) {
 	t.Parallel()
 	_, target, registry := newTestStore(t, testSLO())
-	r := goldenTimelines()["G1 plain"].record()
+	r := goldenTimelines()["plain"].record()
 	r.Content[2] = r.Content[0]
 	target.Sent().Finish(r)
 	f := gather(t, registry)
@@ -328,7 +328,7 @@ func TestAnImpossibleRecordIsOurErrorAndReachesNoHistogram(t *testing.T) {
 func TestARemovedTargetIsGoneAndComesBackAtZero(t *testing.T) {
 	t.Parallel()
 	s, target, registry := newTestStore(t, testSLO())
-	target.Sent().Finish(goldenTimelines()["G1 plain"].record())
+	target.Sent().Finish(goldenTimelines()["plain"].record())
 	s.Remove("t")
 	for name, family := range gather(t, registry) {
 		for _, m := range family.GetMetric() {
@@ -353,7 +353,7 @@ func TestStatusCodesAreBounded(t *testing.T) {
 	t.Parallel()
 	_, target, registry := newTestStore(t)
 	for status := 200; status < 400; status++ {
-		r := goldenTimelines()["G6 empty"].record()
+		r := goldenTimelines()["empty"].record()
 		r.Status = status
 		target.Sent().Finish(r)
 	}
@@ -369,11 +369,11 @@ func TestStatusCodesAreBounded(t *testing.T) {
 func TestExemplarsCarryTheRequest(t *testing.T) {
 	t.Parallel()
 	_, target, registry := newTestStore(t)
-	target.Sent().Finish(goldenTimelines()["G1 plain"].record())
+	target.Sent().Finish(goldenTimelines()["plain"].record())
 	h := childOf(t, gather(t, registry), "aiperf_time_to_first_token_seconds").GetHistogram()
 	for _, b := range h.GetBucket() {
 		if e := b.GetExemplar(); e != nil {
-			if got := e.GetLabel()[0]; got.GetName() != "request_id" || got.GetValue() != "G1 plain" {
+			if got := e.GetLabel()[0]; got.GetName() != "request_id" || got.GetValue() != "plain" {
 				t.Errorf("exemplar = %v", got)
 			}
 			return
@@ -410,7 +410,7 @@ func TestTheSeriesEstimateIsNotBelowWhatIsExposed(t *testing.T) {
 func BenchmarkFinish(b *testing.B) {
 	s := NewStore(Options{Config: DefaultConfig(), Clock: NewSystemClock(), SLOs: []SLO{testSLO()}})
 	target := s.Add(TargetInfo{Name: "t", Model: "m", Workload: "w", SLOs: []SLO{testSLO()}})
-	r := goldenTimelines()["G1 plain"].record()
+	r := goldenTimelines()["plain"].record()
 	b.ReportAllocs()
 	for b.Loop() {
 		target.Sent().Finish(r)
@@ -422,7 +422,7 @@ func BenchmarkCollect(b *testing.B) {
 	for _, name := range []string{"a", "b", "c"} {
 		target := s.Add(TargetInfo{Name: name, Model: "m", Workload: "w", SLOs: []SLO{testSLO()}})
 		for range 100 {
-			target.Sent().Finish(goldenTimelines()["G1 plain"].record())
+			target.Sent().Finish(goldenTimelines()["plain"].record())
 		}
 	}
 	registry := prometheus.NewRegistry()

@@ -3,6 +3,7 @@ package metrics
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,7 +49,16 @@ type Target struct {
 	children []child
 	codes    map[int]slot
 	state    TargetState
+
+	servedModel  string
+	servedModels map[string]bool
 }
+
+const (
+	// maxServedModels bounds the names of models that a server can put into a label.
+	maxServedModels = 8
+	maxLabelBytes   = 128
+)
 
 // slots are the places of the children that exist from the start.
 type slots struct {
@@ -69,6 +79,7 @@ type slots struct {
 	finish                             map[FinishReason]slot
 	lastSuccess, lastCompletion, up    slot
 	usageSupported, rate, paused       slot
+	info                               slot
 	stampSource                        map[string]slot
 	good, sloRequests                  []slot               // by index of TargetInfo.SLOs
 	violations                         []map[SLOMetric]slot // likewise
@@ -81,7 +92,9 @@ func newTarget(s *Store, info TargetInfo) *Target {
 		base:    []string{info.Name, info.Model, info.Workload},
 		created: s.options.Clock.Wall(s.options.Clock.Now()),
 		codes:   map[int]slot{},
-		state:   StateRunning,
+
+		servedModels: map[string]bool{},
+		state:        StateRunning,
 	}
 	for _, name := range s.options.Config.ExtraLabels {
 		t.base = append(t.base, info.Labels[name])
@@ -184,18 +197,44 @@ func (t *Target) addGauges() {
 		t.values[a.rate] = t.info.RateHz
 	}
 	a.stampSource = addEach(t, "aiperf_timestamp_source_info", Gauge, StampSources)
-	t.values[t.add("aiperf_target_info", Gauge, t.infoLabels()...)] = 1
+	a.info = t.add(targetInfo, Gauge, t.infoLabels("")...)
+	t.values[a.info] = 1
 }
 
-func (t *Target) infoLabels() []string {
+func (t *Target) infoLabels(servedModel string) []string {
 	i := &t.info
-	labels := []string{i.URL, i.EndpointType, strconv.FormatBool(i.Streaming), i.Load, i.LoadMode, i.HTTPVersion, i.ConnectionReuse}
+	labels := []string{i.URL, i.EndpointType, strconv.FormatBool(i.Streaming), i.Load, i.LoadMode, i.HTTPVersion, i.ConnectionReuse, servedModel}
 	for _, name := range t.store.options.InfoLabels {
 		if !slices.Contains(t.store.options.Config.ExtraLabels, name) {
 			labels = append(labels, i.Labels[name])
 		}
 	}
 	return labels
+}
+
+// served shows the model that the server says it used. Whatever a server may say, there are not more than maxServedModels of them.
+func (t *Target) served(model string) {
+	model = labelValue(model)
+	if model == "" || model == t.servedModel {
+		return
+	}
+	if !t.servedModels[model] && len(t.servedModels) == maxServedModels {
+		model = "other"
+	} else {
+		t.servedModels[model] = true
+	}
+	t.servedModel = model
+	t.children = slices.Clone(t.children) // a collection may be reading the old ones
+	t.children[t.at.info].labels = slices.Concat(t.base, t.infoLabels(model))
+}
+
+// labelValue makes a server's word fit for a label.
+func labelValue(word string) string {
+	word = strings.ToValidUTF8(word, "\uFFFD")
+	if len(word) > maxLabelBytes {
+		word = strings.ToValidUTF8(word[:maxLabelBytes], "")
+	}
+	return word
 }
 
 // SetState says what the target is doing.

@@ -50,7 +50,7 @@ func reasoningRun() *Report {
 	}})
 	for i := range int64(120) {
 		r := stream(i*50, 120, 140, 160, 160, 230, 260)
-		r.Time.FirstReasoning, r.Time.FirstOutput = r.Content[0], r.Content[4]
+		r.Time.FirstOutput = r.Content[4]
 		r.Usage = metrics.Usage{
 			Input: metrics.Tokens(1500 + i), Output: metrics.Tokens(12), Reasoning: metrics.Tokens(8), CachedInput: metrics.Tokens(1024),
 		}

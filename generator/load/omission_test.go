@@ -55,7 +55,7 @@ func simulate(c *load.Config, n int, serve func(start int64) int64) []fate {
 			settle(sched, now, d)
 		}
 		for offered < n && schedule.Peek() <= now {
-			sched, _ := schedule.Pop(now)
+			sched := schedule.Pop()
 			offered++
 			settle(sched, now, gate.Offer(sched, now))
 		}

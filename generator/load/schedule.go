@@ -21,16 +21,16 @@ func (s *Schedule) draw() { s.next = s.anchor + s.process.Next() }
 // Peek is the instant of the next arrival.
 func (s *Schedule) Peek() int64 { return s.next }
 
-// Pop takes the next arrival. It is late if its instant is more than max_catchup ago, and then to be dropped as scheduler_late: this
-// process was stopped, and a burst would measure that and not the server.
-func (s *Schedule) Pop(now int64) (sched int64, late bool) {
-	sched = s.next
+// Pop takes the next arrival and returns its instant. Call SkipLate before.
+func (s *Schedule) Pop() int64 {
+	sched := s.next
 	s.draw()
-	return sched, now-sched > s.maxCatchup
+	return sched
 }
 
-// SkipLate takes all arrivals that Pop would call late and returns their number, at once where the process allows it. A host that slept
-// for hours has missed millions.
+// SkipLate takes all arrivals whose instant is more than max_catchup ago and returns their number, at once where the process allows it.
+// They are to be dropped as scheduler_late: this process was stopped, and a burst would measure that and not the server. A host that
+// slept for hours has missed millions.
 func (s *Schedule) SkipLate(now int64) int64 {
 	limit := now - s.maxCatchup
 	if s.next >= limit {

@@ -26,7 +26,7 @@ func config(mode load.Mode, rateHz float64) *load.Config {
 func arrivals(s *load.Schedule, n int) []int64 {
 	out := make([]int64, n)
 	for i := range out {
-		out[i], _ = s.Pop(s.Peek())
+		out[i] = s.Pop()
 	}
 	return out
 }
@@ -214,11 +214,8 @@ func TestAStallLeavesNoOffset(t *testing.T) {
 					now = 40 * second // a stall of 10 s, of which the last one is caught up with
 				}
 				for s.Peek() <= now {
-					at, isLate := s.Pop(now)
-					if isLate != (now-at > second) {
-						t.Fatalf("at %d the arrival of %d has late = %v", now, at, isLate)
-					}
-					if isLate {
+					at := s.Pop()
+					if now-at > second {
 						late++
 					}
 					got = append(got, at)
@@ -257,19 +254,16 @@ func TestSkipLateIsPopInBulk(t *testing.T) {
 					skipped := bulk.SkipLate(now)
 					var popped int64
 					for now-single.Peek() > int64(c.MaxCatchup) {
-						if _, late := single.Pop(now); !late {
-							t.Fatal("Pop does not agree with its own rule")
-						}
+						single.Pop()
 						popped++
 					}
 					if skipped != popped || bulk.Peek() != single.Peek() {
 						t.Fatalf("at %d: skipped %d, next %d; one by one %d, next %d", now, skipped, bulk.Peek(), popped, single.Peek())
 					}
 					total += skipped
-					if _, late := bulk.Pop(now); late {
-						t.Fatal("an arrival is late after SkipLate")
+					if bulk.Pop() != single.Pop() {
+						t.Fatal("the next arrivals differ")
 					}
-					single.Pop(now)
 				}
 				if total == 0 {
 					t.Error("nothing was ever late")
@@ -286,19 +280,15 @@ func TestLateIsMoreThanMaxCatchup(t *testing.T) {
 	for name, test := range map[string]struct {
 		now     int64
 		skipped int64
-		late    bool
 	}{
-		"exactly max_catchup is not late":                 {1_000_000, 0, false},
-		"one nanosecond more is":                          {1_000_001, 1, true},
-		"exactly max_catchup after the second arrival":    {1_010_000, 1, true},
-		"one nanosecond more than that":                   {1_010_001, 2, true},
-		"one nanosecond less than for the fourth arrival": {1_029_999, 3, true},
+		"exactly max_catchup is not late":                 {1_000_000, 0},
+		"one nanosecond more is":                          {1_000_001, 1},
+		"exactly max_catchup after the second arrival":    {1_010_000, 1},
+		"one nanosecond more than that":                   {1_010_001, 2},
+		"one nanosecond less than for the fourth arrival": {1_029_999, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, late := load.NewSchedule(&c, &load.Origin{}).Pop(test.now); late != test.late {
-				t.Errorf("late = %v, want %v", late, test.late)
-			}
 			if skipped := load.NewSchedule(&c, &load.Origin{}).SkipLate(test.now); skipped != test.skipped {
 				t.Errorf("skipped %d, want %d", skipped, test.skipped)
 			}
@@ -312,7 +302,7 @@ func BenchmarkPop(b *testing.B) {
 			b.ReportAllocs()
 			s := load.NewSchedule(config(mode, 1000.0/3), &load.Origin{})
 			for b.Loop() {
-				s.Pop(s.Peek())
+				s.Pop()
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func dialer(config *Config) promconfig.DialContextFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := plain(ctx, network, address)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // the class is told from the net.OpError itself
+			return nil, err
 		}
 		return stamped(conn), nil
 	}

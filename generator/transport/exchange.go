@@ -36,7 +36,7 @@ func (x *exchange) read(response *http.Response) error {
 	x.timeline.Header = max(x.trace.stamps.arrival(), x.timeline.Start)
 	x.last = x.timeline.Header
 	x.answer.Status, x.answer.Header = response.StatusCode, response.Header
-	buf := x.client.buffers.Get().(*buffer) //nolint:forcetypeassert // the pool holds nothing else
+	buf := x.client.buffers.Get().(*buffer)
 	defer x.client.release(buf)
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return x.readError(response.Body, buf)
@@ -72,7 +72,7 @@ func (x *exchange) next(body io.Reader, buf *buffer) (n int, now int64, err erro
 	x.marks = x.trace.stamps.end(n, now)
 	buf.used = n
 	if n == 0 {
-		return 0, now, err //nolint:wrapcheck // looked at by the caller
+		return 0, now, err
 	}
 	for i := range x.marks {
 		m := &x.marks[i]
@@ -84,7 +84,7 @@ func (x *exchange) next(body io.Reader, buf *buffer) (n int, now int64, err erro
 	if limit := x.client.config.MaxBodyBytes; limit > 0 && x.answer.BodyBytes > limit {
 		err = fmt.Errorf("%w: more than %d bytes", errBodyTooLarge, limit)
 	}
-	return n, now, err //nolint:wrapcheck // looked at by the caller
+	return n, now, err
 }
 
 func (x *exchange) readStream(body io.Reader, buf *buffer) error {

@@ -32,7 +32,7 @@ func (p *payload) Read(into []byte) (int, error) {
 	if p.released {
 		return 0, errPayloadReleased
 	}
-	return p.bytes.Read(into) //nolint:wrapcheck // io.EOF
+	return p.bytes.Read(into)
 }
 
 func (p *payload) release() {

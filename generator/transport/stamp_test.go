@@ -156,9 +156,9 @@ func TestAStampedConnectionIsFoundUnderItsWrappers(t *testing.T) {
 	}{
 		"itself":           {conn, slot},
 		"tracked":          {wrapper{conn}, slot},
-		"TLS over tracked": {tls.Client(wrapper{conn}, &tls.Config{ServerName: "x"}), slot}, //nolint:gosec // no handshake
+		"TLS over tracked": {tls.Client(wrapper{conn}, &tls.Config{ServerName: "x"}), slot},
 		"not stamped":      {wrapper{plain}, nil},
-		"TLS, not stamped": {tls.Client(plain, &tls.Config{ServerName: "x"}), nil}, //nolint:gosec // no handshake
+		"TLS, not stamped": {tls.Client(plain, &tls.Config{ServerName: "x"}), nil},
 	} {
 		if got := slotOf(tt.conn); got != tt.want {
 			t.Errorf("%s: slot %p, want %p", name, got, tt.want)

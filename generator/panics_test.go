@@ -1,0 +1,130 @@
+package generator_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// brokenObserver fails at the first drop that it is told of.
+type brokenObserver struct {
+	*rig
+	failed atomic.Bool
+}
+
+func (o *brokenObserver) Dropped(string, metrics.DropReason, int64) {
+	if !o.failed.Swap(true) {
+		panic("an observer that is broken")
+	}
+}
+
+func TestATargetThatPanicsStartsAnew(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		<-release
+		sendStream(w, goodStream)
+	}))
+	t.Cleanup(server.Close)
+	r := newRig(t, server.URL, func(c *generator.TargetConfig) { c.Load.Rate, c.Load.MaxInFlight = 100, 1 })
+	observer := &brokenObserver{rig: r}
+	r.deps.Observer = observer
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	target := r.target(t)
+	go func() {
+		defer close(ended)
+		target.Run(ctx, time.Minute, 0)
+	}()
+	eventually(t, "the panic is counted", func() bool {
+		return r.series(t, "aiperf_exporter_panics_total", "component", "target") == 1
+	})
+	if got := r.series(t, "aiperf_exporter_targets", "state", "failed"); got != 1 {
+		t.Errorf("failed targets = %v, want 1", got)
+	}
+	dropped := r.series(t, "aiperf_arrivals_dropped_total", "reason", "in_flight")
+	eventually(t, "arrivals go on", func() bool {
+		return r.series(t, "aiperf_arrivals_dropped_total", "reason", "in_flight") > dropped
+	})
+	if got := r.series(t, "aiperf_exporter_targets", "state", "running"); got != 1 {
+		t.Errorf("running targets = %v, want 1", got)
+	}
+	close(release)
+	stop()
+	<-ended
+	if sent, ok := r.series(t, "aiperf_arrivals_sent_total"), r.series(t, "aiperf_requests_total", "outcome", "success"); sent != ok || sent == 0 {
+		t.Errorf("%v sent, %v successes: the request that ran when its target failed must not be lost", sent, ok)
+	}
+}
+
+func TestARequestThatPanicsIsACountedFailure(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { sendStream(w, goodStream) }))
+	t.Cleanup(server.Close)
+	r := newRig(t, server.URL, func(c *generator.TargetConfig) {
+		c.Client.Credential = func() (string, string, error) { panic("a credential that is broken") }
+	})
+	got := r.once(t.Context(), t).record
+	if got.Outcome != metrics.Failure || got.Class != metrics.ErrClientInternal {
+		t.Errorf("outcome %q, class %q, want error client_internal", got.Outcome, got.Class)
+	}
+	if n := r.series(t, "aiperf_exporter_panics_total", "component", "request"); n != 1 {
+		t.Errorf("panics = %v, want 1", n)
+	}
+	if n := r.series(t, "aiperf_inflight_requests"); n != 0 {
+		t.Errorf("in flight = %v, want 0", n)
+	}
+}
+
+func TestQueuedArrivalsThatWaitTooLongAreDropped(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(hang))
+	t.Cleanup(server.Close)
+	r := newRig(t, server.URL, func(c *generator.TargetConfig) {
+		c.Load.Rate, c.Load.MaxInFlight, c.Load.OnFull = 50, 1, load.Queue
+		c.Load.Queue = load.QueueConfig{Size: 3, MaxWait: 100 * time.Millisecond}
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	target := r.target(t)
+	go func() {
+		defer close(ended)
+		target.Run(ctx, 0, 0)
+	}()
+	eventually(t, "arrivals wait too long", func() bool {
+		return r.series(t, "aiperf_arrivals_dropped_total", "reason", "queue_timeout") > 0
+	})
+	eventually(t, "the queue is full", func() bool {
+		return r.series(t, "aiperf_arrivals_dropped_total", "reason", "queue_full") > 0
+	})
+	stop()
+	<-ended
+	arrivals, sent, dropped := r.series(t, "aiperf_arrivals_total"), r.series(t, "aiperf_arrivals_sent_total"), r.series(t, "aiperf_arrivals_dropped_total")
+	if arrivals != sent+dropped {
+		t.Errorf("arrivals %v, want sent %v + dropped %v", arrivals, sent, dropped)
+	}
+	if got := r.series(t, "aiperf_slo_requests_total"); got != dropped {
+		t.Errorf("slo requests = %v, want the %v drops that the server caused", got, dropped)
+	}
+}
+
+// eventually waits for something that happens on another goroutine; the test's own deadline ends it.
+func eventually(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for !happened() {
+		select {
+		case <-again.C:
+		case <-t.Context().Done():
+			t.Fatalf("it never happened that %s", what)
+		}
+	}
+}
