@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -23,8 +24,9 @@ type exchange struct {
 	serverError *endpoint.ServerError
 	parseError  error
 	terminal    bool
-	// usageFinal: the last usage did not ride on a chunk in mid-stream.
+	// usageFinal: the last usage did not ride on a chunk in mid-stream. usageAfter: how many content events had come with or before it.
 	usageFinal  bool
+	usageAfter  int
 	contentRead int64 // number of the read that completed the last content event
 }
 
@@ -37,6 +39,9 @@ func (x *exchange) Event(ev *transport.Event) transport.Verdict {
 	}
 	if r.Time.FirstEvent == 0 {
 		r.Time.FirstEvent = ev.At
+	}
+	if ev.Body && len(bytes.TrimSpace(ev.Data)) == 0 {
+		return transport.More // an answer without anything is empty, not broken
 	}
 	x.chunk = endpoint.Chunk{}
 	var err error
@@ -75,6 +80,7 @@ func (x *exchange) note(ev *transport.Event) {
 	if !c.Usage.Empty() {
 		r.Usage = c.Usage
 		x.usageFinal = !c.Content() || c.Terminal
+		x.usageAfter = len(r.Content)
 	}
 	if c.Terminal {
 		x.terminal = true
@@ -166,11 +172,15 @@ func (x *exchange) refused(a *transport.Answer) (metrics.Outcome, metrics.ErrorC
 // sources says where the counts come from and fills in estimates where the server told none.
 func (x *exchange) sources(inputTokens int) {
 	r := x.record
+	if r.Streaming && x.usageAfter < len(r.Content) {
+		// Content came after the last usage, so its output count is not that of the answer.
+		r.Usage.Output, r.Usage.Reasoning = metrics.Count{}, metrics.Count{}
+	}
 	told := metrics.SourceUsageChunk
 	if x.usageFinal {
 		told = metrics.SourceUsage
 	}
-	r.UsageMissing = r.Outcome == metrics.Success && r.Usage.Empty()
+	r.UsageMissing = r.Outcome == metrics.Success && !r.Usage.Output.Known
 	r.InputSource, r.OutputSource = told, told
 	if !r.Usage.Input.Known {
 		r.InputSource = metrics.SourceNone

@@ -248,6 +248,7 @@ func TestSourceOfTokenCounts(t *testing.T) {
 		{"usage on the event with the finish reason", []step{text(10, "a"), {at: 20, data: `{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`}}, metrics.SourceUsage, 1, false},
 		{"cumulative usage in the chunks only", []step{bundle(10, "a", 3, 1), bundle(20, "b", 3, 2), done(21)}, metrics.SourceUsageChunk, 2, false},
 		{"no usage: the number of content events", []step{text(10, "a"), text(20, "b"), done(21)}, metrics.SourceEvents, 2, true},
+		{"usage in the opening chunk only", []step{usage(5, 3, 0, 0), text(10, "a"), text(20, "b"), done(21)}, metrics.SourceEvents, 2, true},
 		{"null usage is no usage", []step{{at: 10, data: `{"choices":[{"delta":{"content":"a"}}],"usage":null}`}, done(21)}, metrics.SourceEvents, 1, true},
 	}
 	for _, tt := range tests {

@@ -1,6 +1,7 @@
 package generator_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -73,8 +74,8 @@ func TestEachFailureIsCountedInItsOwnClass(t *testing.T) {
 			t.Helper()
 			return strings.Replace(serve(func(http.ResponseWriter, *http.Request) {})(t), "http:", "https:", 1)
 		}, metrics.ErrTLS},
-		{"a server that closes instead of answering", rawServer("", true), metrics.ErrTruncated},
-		{"a server that speaks something else", rawServer("220 smtp ready\r\n", true), metrics.ErrParse},
+		{"a server that closes instead of answering", rawServer(""), metrics.ErrTruncated},
+		{"a server that speaks something else", rawServer("220 smtp ready\r\n"), metrics.ErrParse},
 		{"a key that is not accepted", serve(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"error":"no"}`, http.StatusUnauthorized) }), metrics.ErrHTTP4xx},
 		{"a redirect", serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) }), metrics.ErrHTTP3xx},
 		{"a gateway that is overloaded", serve(func(w http.ResponseWriter, _ *http.Request) {
@@ -182,7 +183,7 @@ func untrustedTLS(t *testing.T) string {
 }
 
 // rawServer reads a request, writes the text as it is, and closes.
-func rawServer(text string, afterRequest bool) func(*testing.T) string {
+func rawServer(text string) func(*testing.T) string {
 	return func(t *testing.T) string {
 		t.Helper()
 		l := listen(t)
@@ -192,8 +193,8 @@ func rawServer(text string, afterRequest bool) func(*testing.T) string {
 				if err != nil {
 					return
 				}
-				if afterRequest {
-					_, _ = conn.Read(make([]byte, 64<<10))
+				if request, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+					_, _ = io.Copy(io.Discard, request.Body)
 				}
 				_, _ = conn.Write([]byte(text))
 				_ = conn.Close()

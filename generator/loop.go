@@ -19,9 +19,10 @@ type loop struct {
 	schedule *load.Schedule
 	gate     *load.Gate
 	requests context.Context // of all requests: ended by drain, not with the context of run
-	limit    int64           // of admitted arrivals, 0 = none
-	admitted int64           // sent, or queued to be sent
-	wake     chan struct{}   // a slot has become free; holds at most one
+	limit    int64           // of sent arrivals, 0 = none
+	sent     int64
+	admitted int64         // sent, or queued to be sent
+	wake     chan struct{} // a slot has become free; holds at most one
 	running  sync.WaitGroup
 	timer    *time.Timer
 }
@@ -61,7 +62,7 @@ func (l *loop) run(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
-	for !l.reached() {
+	for l.limit == 0 || l.sent < l.limit {
 		next := l.schedule.Peek()
 		woken := next
 		if at, ok := l.gate.Deadline(); ok {
@@ -77,23 +78,28 @@ func (l *loop) run(ctx context.Context) {
 		now := clock.Now()
 		l.takeQueued(now)
 		if now >= next {
-			l.target.deps.Store.WokeUp(next, now)
+			if l.target.deps.Store.WokeUp(next, now) {
+				l.target.deps.Logger.Warn("the wall clock was set; schedules and latencies do not follow it")
+			}
 			l.arrive(now)
 		}
 	}
 }
 
-// reached tells whether no further arrival shall be admitted.
+// reached tells whether no further arrival is wanted, because enough are sent or queued.
 func (l *loop) reached() bool { return l.limit > 0 && l.admitted >= l.limit }
 
 // arrive handles all arrivals that are due.
 func (l *loop) arrive(now int64) {
 	series := l.target.series
-	if late := l.schedule.SkipLate(now); late > 0 {
+	if late := l.schedule.SkipLate(now); late > 0 && !l.reached() {
 		l.drop(metrics.DropSchedulerLate, late)
 	}
-	for l.schedule.Peek() <= now && !l.reached() {
+	for l.schedule.Peek() <= now {
 		sched := l.schedule.Pop()
+		if l.reached() {
+			continue
+		}
 		switch d := l.gate.Offer(sched, now); d.Verdict {
 		case load.Send:
 			if !l.target.deps.Limiter.Acquire(now) {
@@ -107,9 +113,20 @@ func (l *loop) arrive(now int64) {
 			l.admitted++
 			series.Queued()
 		case load.Dropped:
-			l.drop(d.Reason, 1)
+			l.drop(l.blame(d.Reason, now-sched), 1)
 		}
 	}
+}
+
+// ownLateness is how late an arrival may be offered before a full gate is our fault: in time, it might have found a free slot.
+const ownLateness = 100 * time.Millisecond
+
+// blame is the reason for which an arrival is dropped at the gate, offered so many nanoseconds after its instant.
+func (l *loop) blame(reason metrics.DropReason, late int64) metrics.DropReason {
+	if reason.CausedByServer() && late > int64(ownLateness) {
+		return metrics.DropSchedulerLate
+	}
+	return reason
 }
 
 // takeQueued handles the queued arrivals whose fate is decided.
@@ -122,6 +139,9 @@ func (l *loop) takeQueued(now int64) {
 			return
 		case d.Verdict == load.Dropped:
 			l.dropQueued(d.Reason)
+		case l.requests.Err() != nil: // the grace is over
+			l.gate.Release(now)
+			l.dropQueued(metrics.DropSchedulerLate)
 		case !l.target.deps.Limiter.Acquire(now):
 			l.gate.Release(now)
 			l.dropQueued(metrics.DropGlobalLimit)
@@ -138,15 +158,18 @@ func (l *loop) drop(reason metrics.DropReason, n int64) {
 }
 
 func (l *loop) dropQueued(reason metrics.DropReason) {
+	l.admitted-- // another arrival may take its place
 	l.target.series.DequeuedDropped(reason)
 	l.target.observeDrop(reason, 1)
 }
 
 func (l *loop) send(flight *metrics.Flight, sched int64) {
+	l.sent++
 	issue := l.target.deps.Clock.Now()
+	warmup := l.sent <= int64(l.target.config.Load.WarmupRequests)
 	l.running.Go(func() {
 		defer l.ended()
-		l.target.request(l.requests, flight, sched, issue)
+		l.target.request(l.requests, flight, sched, issue, warmup)
 	})
 }
 

@@ -55,7 +55,6 @@ type Target struct {
 
 	// usageRefused: the server does not take the field that asks for usage in streams.
 	usageRefused atomic.Bool
-	warmupLeft   atomic.Int64
 }
 
 // NewTarget builds a target and starts its series at zero. Nothing is sent yet.
@@ -82,7 +81,6 @@ func NewTarget(config TargetConfig, deps Deps) (*Target, error) {
 		series:   deps.Store.Add(config.info()),
 		failures: newFailureLog(deps.Logger.With(slog.String("target", config.Name)), deps.Clock),
 	}
-	t.warmupLeft.Store(int64(config.Load.WarmupRequests))
 	t.buffers.New = func() any { return new([]byte) }
 	t.stamps.New = func() any { return new([]int64) }
 	return t, nil
@@ -97,15 +95,15 @@ func (t *Target) Close() {
 // Once sends one request now, outside the schedule, and waits for its end.
 func (t *Target) Once(ctx context.Context) {
 	now := t.deps.Clock.Now()
-	t.request(ctx, t.series.Sent(), now, now)
+	t.request(ctx, t.series.Sent(), now, now, false)
 }
 
 // request carries one admitted arrival to its end.
-func (t *Target) request(ctx context.Context, flight *metrics.Flight, sched, issue int64) {
+func (t *Target) request(ctx context.Context, flight *metrics.Flight, sched, issue int64, warmup bool) {
 	stamps := t.stamps.Get().(*[]int64)
 	r := &metrics.Record{RequestID: newRequestID(), Content: (*stamps)[:0]}
 	r.Time.Sched, r.Time.Issue = sched, issue
-	r.Warmup = t.warmupLeft.Load() > 0 && t.warmupLeft.Add(-1) >= 0
+	r.Warmup = warmup
 	defer func() {
 		if cause := recover(); cause != nil {
 			t.deps.Store.Panicked(metrics.ComponentRequest)
@@ -193,7 +191,7 @@ func (t *Target) observeDrop(reason metrics.DropReason, n int64) {
 	}
 }
 
-// Run sends requests as the load wants them until ctx ends or as many have been admitted as limit says, 0 = no limit. Then it lets the running ones end for at most grace
+// Run sends requests as the load wants them until ctx ends or as many have been sent as limit says, 0 = no limit. Then it lets the running ones end for at most grace
 // and cancels the rest. It returns when the last has ended.
 func (t *Target) Run(ctx context.Context, grace time.Duration, limit int64) {
 	requests, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

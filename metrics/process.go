@@ -41,8 +41,12 @@ func newProcess(s *Store) *process {
 	return p
 }
 
-// WokeUp notes that a scheduler that wanted to wake at one instant did at another.
-func (s *Store) WokeUp(wanted, now int64) { s.process.wakeup.Observe(Seconds(max(0, now-wanted))) }
+// WokeUp notes that a scheduler that wanted to wake at one instant did at another, and tells whether the wall clock was found to have been
+// set; that is told once for each time.
+func (s *Store) WokeUp(wanted, now int64) (clockSet bool) {
+	s.process.wakeup.Observe(Seconds(max(0, now-wanted)))
+	return s.process.watchClock()
+}
 
 // Prepared notes how long a request took to build.
 func (s *Store) Prepared(ns int64) { s.process.prepare.Observe(Seconds(ns)) }
@@ -70,7 +74,10 @@ func (p *process) collect(ch chan<- prometheus.Metric) {
 	for _, c := range Components {
 		counter("aiperf_exporter_panics_total", float64(p.panics[c].Load()), string(c))
 	}
-	offset, steps := p.watchClock()
+	p.watchClock()
+	p.mu.Lock()
+	offset, steps := p.lastOffset, p.clockSteps
+	p.mu.Unlock()
 	gauge("aiperf_clock_offset_seconds", offset.Seconds())
 	counter("aiperf_exporter_wall_clock_steps_total", float64(steps))
 
@@ -99,16 +106,17 @@ func (p *process) collect(ch chan<- prometheus.Metric) {
 	gauge("aiperf_exporter_config_last_reload_success_timestamp_seconds", unixSeconds(s.start))
 }
 
-// watchClock compares the wall clock's offset with that of the collection before: more than a second apart is a step.
-func (p *process) watchClock() (time.Duration, int) {
+// watchClock compares the wall clock's offset with that of the look before: more than a second apart is a step.
+func (p *process) watchClock() (stepped bool) {
 	offset := p.store.options.Clock.Offset()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if (offset - p.lastOffset).Abs() > time.Second {
+	stepped = (offset - p.lastOffset).Abs() > time.Second
+	if stepped {
 		p.clockSteps++
 	}
 	p.lastOffset = offset
-	return offset, p.clockSteps
+	return stepped
 }
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1e3 }

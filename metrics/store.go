@@ -69,8 +69,12 @@ func (s *Store) histogramOpts(series *Series) prometheus.HistogramOpts {
 	}
 	if s.options.Config.Histograms != HistogramsClassic {
 		opts.NativeHistogramBucketFactor = 1.1
-		opts.NativeHistogramZeroThreshold = 1e-6
-		opts.NativeHistogramMaxZeroThreshold = 1e-6
+		threshold := 1e-6
+		if series.Scope == PerProcess {
+			threshold = 1e-5 // delays of this program reach further down than those of a server, and 160 buckets not that far
+		}
+		opts.NativeHistogramZeroThreshold = threshold
+		opts.NativeHistogramMaxZeroThreshold = threshold
 		opts.NativeHistogramMaxBucketNumber = 160
 		opts.NativeHistogramMinResetDuration = time.Hour
 		opts.NativeHistogramMaxExemplars = 10

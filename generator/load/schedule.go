@@ -28,21 +28,20 @@ func (s *Schedule) Pop() int64 {
 	return sched
 }
 
-// SkipLate takes all arrivals whose instant is more than max_catchup ago and returns their number, at once where the process allows it.
-// They are to be dropped as scheduler_late: this process was stopped, and a burst would measure that and not the server. A host that
-// slept for hours has missed millions.
+// SkipLate takes all arrivals that were missed, if the next one's instant is more than max_catchup ago, and returns their number, at once
+// where the process allows it. They are to be dropped as scheduler_late: this process was stopped, and a burst would measure that and
+// not the server. A host that slept for hours has missed millions.
 func (s *Schedule) SkipLate(now int64) int64 {
-	limit := now - s.maxCatchup
-	if s.next >= limit {
+	if now-s.next <= s.maxCatchup {
 		return 0
 	}
 	skipped := int64(1)
 	if p, ok := s.process.(skipper); ok {
-		skipped += p.skip(limit - s.anchor)
+		skipped += p.skip(now - s.anchor)
 		s.draw()
 		return skipped
 	}
-	for s.draw(); s.next < limit; s.draw() {
+	for s.draw(); s.next < now; s.draw() {
 		skipped++
 	}
 	return skipped

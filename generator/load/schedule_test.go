@@ -79,8 +79,9 @@ func TestConstantDoesNotDrift(t *testing.T) {
 				}
 				want := new(big.Int).Quo(exact.Num(), exact.Denom()).Int64()
 				c := config(load.Constant, rate)
+				c.MaxCatchup = 1
 				s := load.NewSchedule(c, &load.Origin{})
-				if skipped := s.SkipLate(want - tolerance + int64(c.MaxCatchup)); skipped != n {
+				if skipped := s.SkipLate(want - tolerance); skipped != n {
 					t.Errorf("n = %d: %d arrivals before it", n, skipped)
 				}
 				if got := s.Peek(); got > want || got < want-tolerance {
@@ -253,9 +254,8 @@ func TestSkipLateIsPopInBulk(t *testing.T) {
 					now += random.Int64N(10 * second)
 					skipped := bulk.SkipLate(now)
 					var popped int64
-					for now-single.Peek() > int64(c.MaxCatchup) {
+					for late := now-single.Peek() > int64(c.MaxCatchup); late && single.Peek() < now; popped++ {
 						single.Pop()
-						popped++
 					}
 					if skipped != popped || bulk.Peek() != single.Peek() {
 						t.Fatalf("at %d: skipped %d, next %d; one by one %d, next %d", now, skipped, bulk.Peek(), popped, single.Peek())
@@ -273,7 +273,7 @@ func TestSkipLateIsPopInBulk(t *testing.T) {
 	}
 }
 
-func TestLateIsMoreThanMaxCatchup(t *testing.T) {
+func TestWhatIsMissedByMoreThanMaxCatchupIsSkippedWhole(t *testing.T) {
 	t.Parallel()
 	c := load.DefaultConfig()
 	c.Interval, c.MaxCatchup = 10*time.Microsecond, time.Millisecond
@@ -281,11 +281,11 @@ func TestLateIsMoreThanMaxCatchup(t *testing.T) {
 		now     int64
 		skipped int64
 	}{
-		"exactly max_catchup is not late":                 {1_000_000, 0},
-		"one nanosecond more is":                          {1_000_001, 1},
-		"exactly max_catchup after the second arrival":    {1_010_000, 1},
-		"one nanosecond more than that":                   {1_010_001, 2},
-		"one nanosecond less than for the fourth arrival": {1_029_999, 3},
+		"exactly max_catchup is not late":                  {1_000_000, 0},
+		"one nanosecond more is, with all that was missed": {1_000_001, 101},
+		"an arrival of this instant was not missed":        {1_010_000, 101},
+		"an arrival of the nanosecond before was":          {1_010_001, 102},
+		"a long stop": {1_000_000_000, 100_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

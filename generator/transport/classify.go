@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
@@ -14,6 +15,9 @@ import (
 // classify names the class of a failed exchange. No class and cancelled = true means that the caller ended it on purpose.
 func classify(ctx context.Context, err error, t *trace, header bool) (class metrics.ErrorClass, cancelled bool) {
 	if expired, ok := errors.AsType[*timeoutError](context.Cause(ctx)); ok {
+		if expired.class == metrics.ErrTimeoutConnect && t.lookingUp() {
+			return metrics.ErrDNS, false
+		}
 		return expired.class, false
 	}
 	switch {
@@ -25,9 +29,12 @@ func classify(ctx context.Context, err error, t *trace, header bool) (class metr
 		return metrics.ErrParse, false
 	}
 	t.mu.Lock()
-	obtained, sent, tlsError := t.obtained, t.timeline.Sent != 0, t.tlsError
+	asked, obtained, sent, tlsError := t.timeline.ConnStart != 0, t.obtained, t.timeline.Sent != 0, t.tlsError
 	t.mu.Unlock()
-	if !obtained {
+	switch {
+	case !asked: // a credential or a certificate that cannot be had
+		return metrics.ErrClientInternal, false
+	case !obtained:
 		return classifyDial(err, tlsError), false
 	}
 	return classifyAnswer(err, sent, header), false
@@ -38,6 +45,8 @@ func classifyDial(err, tlsError error) metrics.ErrorClass {
 	var dns *net.DNSError
 	var timeout net.Error
 	switch {
+	case isExhausted(err):
+		return metrics.ErrClientInternal
 	case errors.As(err, &dns):
 		return metrics.ErrDNS
 	case errors.As(err, &timeout) && timeout.Timeout():
@@ -67,6 +76,16 @@ func classifyAnswer(err error, sent, header bool) metrics.ErrorClass {
 		return metrics.ErrConnect
 	}
 	return metrics.ErrTruncated
+}
+
+// isExhausted tells that this machine has no descriptor, port or memory left for a connection.
+func isExhausted(err error) bool {
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
 }
 
 func isTLS(err error) bool {

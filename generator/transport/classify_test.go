@@ -23,7 +23,8 @@ func TestEachErrorHasItsClass(t *testing.T) {
 	reset := os.NewSyscallError("recvmsg", syscall.ECONNRESET)
 	// How far the exchange had come.
 	const (
-		dialling = iota
+		nowhere = iota
+		dialling
 		connected
 		sent
 		answered
@@ -34,11 +35,13 @@ func TestEachErrorHasItsClass(t *testing.T) {
 		stage int
 		want  metrics.ErrorClass
 	}{
+		{"credential that cannot be read", errors.New("read credentials: no such file"), nowhere, metrics.ErrClientInternal},
 		{"unknown name", op("dial", &net.DNSError{Err: "no such host", IsNotFound: true}), dialling, metrics.ErrDNS},
 		{"name server that does not answer", op("dial", &net.DNSError{Err: "i/o timeout", IsTimeout: true}), dialling, metrics.ErrDNS},
 		{"refused", op("dial", os.NewSyscallError("connect", syscall.ECONNREFUSED)), dialling, metrics.ErrConnect},
 		{"unreachable", op("dial", os.NewSyscallError("connect", syscall.EHOSTUNREACH)), dialling, metrics.ErrConnect},
-		{"no more descriptors", op("dial", os.NewSyscallError("socket", syscall.EMFILE)), dialling, metrics.ErrConnect},
+		{"no more descriptors", op("dial", os.NewSyscallError("socket", syscall.EMFILE)), dialling, metrics.ErrClientInternal},
+		{"no more ports", op("dial", os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)), dialling, metrics.ErrClientInternal},
 		{"dial that takes too long", op("dial", os.ErrDeadlineExceeded), dialling, metrics.ErrTimeoutConnect},
 		{"proxy that refuses the tunnel", errors.New("Forbidden"), dialling, metrics.ErrConnect},
 		{"proxy whose refusal sounds like something else", errors.New("malformed Content-Length"), dialling, metrics.ErrConnect},
@@ -70,6 +73,9 @@ func TestEachErrorHasItsClass(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tr := newTrace(metrics.NewSystemClock(), func() {})
+			if tt.stage >= dialling {
+				tr.timeline.ConnStart = 1
+			}
 			tr.obtained = tt.stage >= connected
 			if tt.stage >= sent {
 				tr.timeline.Sent = 1
@@ -79,6 +85,27 @@ func TestEachErrorHasItsClass(t *testing.T) {
 				t.Errorf("class %q, cancelled %v, want %q", got, cancelled, tt.want)
 			}
 		})
+	}
+}
+
+func TestAConnectLimitThatIsReachedInTheLookUpIsAFaultOfNames(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name                     string
+		dnsStart, connectStarted int64
+		want                     metrics.ErrorClass
+	}{
+		{"no name was looked up", 0, 1, metrics.ErrTimeoutConnect},
+		{"the look-up has not ended", 1, 0, metrics.ErrDNS},
+		{"a connection was being tried", 1, 2, metrics.ErrTimeoutConnect},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(&timeoutError{metrics.ErrTimeoutConnect, time.Second})
+		tr := newTrace(metrics.NewSystemClock(), func() {})
+		tr.timeline.ConnStart, tr.timeline.DNSStart, tr.timeline.ConnectStart = 1, tt.dnsStart, tt.connectStarted
+		if got, _ := classify(ctx, context.Canceled, tr, false); got != tt.want {
+			t.Errorf("%s: class %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 
@@ -102,7 +129,7 @@ func TestTheCauseOfTheEndGoesBeforeWhatItLedTo(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tr := newTrace(metrics.NewSystemClock(), func() {})
-			tr.obtained = true
+			tr.timeline.ConnStart, tr.obtained = 1, true
 			got, cancelled := classify(tt.ctx, led, tr, true)
 			if got != tt.want || cancelled != tt.cancelled {
 				t.Errorf("class %q, cancelled %v, want %q, %v", got, cancelled, tt.want, tt.cancelled)

@@ -10,9 +10,9 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-// maxKernelDelay is how long bytes may plausibly lie in the kernel before they are read. A larger or a negative difference means that
-// the wall clock was set in between.
-const maxKernelDelay = time.Second
+// maxDrift is how far the wall clock may have moved against the monotonic one between two reads of an exchange before it must have been
+// set: slewing stays far below.
+const maxDrift = 20 * time.Millisecond
 
 // mark says of a part of the bytes that a read of the body gave when they arrived.
 type mark struct {
@@ -34,6 +34,7 @@ type stamps struct {
 	// The lock is for the connection's next reader, which may wait for the next exchange's answer before this one has let go.
 	mu        sync.Mutex
 	kernel    bool  // the connection notes its reads
+	offset    int64 // of the wall clock from the monotonic one, at the last look
 	at        int64 // arrival of the last read's last segment, 0 = nothing read yet
 	read      int64 // number of reads
 	delay     int64 // longest time from arrival to the return of the read
@@ -41,6 +42,12 @@ type stamps struct {
 	body      []byte
 	marks     []mark
 	room      [4]mark // so that usual bodies allocate none
+}
+
+// newStamps looks at the clocks for the first time.
+func newStamps(clock *metrics.SystemClock) *stamps {
+	now := time.Now()
+	return &stamps{clock: clock, offset: now.UnixNano() - clock.At(now)}
 }
 
 // ofKernel tells that the connection notes its reads.
@@ -53,18 +60,26 @@ func (s *stamps) ofKernel() {
 // note records a read of the connection that returned at now and whose last segment reached the socket at the wall-clock instant
 // kernelWall, 0 = unknown.
 //
-// The translation to the monotonic epoch needs no stored offset between the clocks: now holds one reading of both, taken together, so
-// the time in the kernel is a difference of two wall-clock instants that are at most a second apart, and is taken off the monotonic one.
+// The translation to the monotonic epoch uses no offset between the clocks that could be out of date: now holds one reading of both, taken
+// together, so the time in the kernel is a difference of two wall-clock instants and is taken off the monotonic one. It may be long, when
+// this process was stopped; only if the wall clock was set since the last look is it worth nothing.
 func (s *stamps) note(now time.Time, kernelWall int64) {
-	delay := now.UnixNano() - kernelWall
+	s.record(s.clock.At(now), now.UnixNano(), kernelWall)
+}
+
+// record is note with the two readings of the clocks apart.
+func (s *stamps) record(mono, wall, kernelWall int64) {
+	offset, delay := wall-mono, wall-kernelWall
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if kernelWall == 0 || delay < 0 || delay > int64(maxKernelDelay) {
+	drift := time.Duration(offset - s.offset)
+	s.offset = offset
+	if kernelWall == 0 || delay < 0 || drift.Abs() > maxDrift {
 		delay = 0
 		s.fallbacks++
 	}
 	// A later read never brings earlier bytes, whatever was done to the wall clock.
-	s.at = max(s.at, s.clock.At(now)-delay)
+	s.at = max(s.at, mono-delay)
 	s.delay = max(s.delay, delay)
 	s.read++
 }

@@ -75,7 +75,8 @@ func TestAStampedConnectionReadsLikeAnyOther(t *testing.T) {
 			t.Parallel()
 			tcp, server := tcpPair(t)
 			client := stamped(tcp)
-			s := &stamps{clock: metrics.NewSystemClock(), kernel: true}
+			s := newStamps(metrics.NewSystemClock())
+			s.kernel = true
 			slotOf(client).Store(s)
 			tt.prepare(t, client, server)
 			p := make([]byte, tt.into)
@@ -114,7 +115,7 @@ func TestReadsOutsideAnExchangeAreNotNoted(t *testing.T) {
 		}
 	}
 	read() // a handshake
-	first, second := &stamps{clock: metrics.NewSystemClock()}, &stamps{clock: metrics.NewSystemClock()}
+	first, second := newStamps(metrics.NewSystemClock()), newStamps(metrics.NewSystemClock())
 	slotOf(client).Store(first)
 	read()
 	slotOf(client).Store(second)
@@ -153,7 +154,8 @@ func TestAConnectionThatIsNotTCPIsLeftAsItIs(t *testing.T) {
 func TestAReadAllocatesNothing(t *testing.T) {
 	tcp, server := tcpPair(t)
 	client := stamped(tcp)
-	s := &stamps{clock: metrics.NewSystemClock(), kernel: true}
+	s := newStamps(metrics.NewSystemClock())
+	s.kernel = true
 	slotOf(client).Store(s)
 	p, x := make([]byte, 10), []byte("x")
 	body := make([]byte, 10)

@@ -21,11 +21,11 @@ type trace struct {
 	reused   bool
 	tlsError error
 	slot     *stampSlot // of the connection, nil if it has none
-	stamps   stamps
+	stamps   *stamps
 }
 
 func newTrace(clock *metrics.SystemClock, connected func()) *trace {
-	return &trace{clock: clock, connected: connected, stamps: stamps{clock: clock}}
+	return &trace{clock: clock, connected: connected, stamps: newStamps(clock)}
 }
 
 // set stamps under the lock, so that instants of different hooks cannot overtake each other.
@@ -88,10 +88,17 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	t.obtained, t.reused = true, info.Reused
 	if t.slot = slotOf(info.Conn); t.slot != nil {
 		t.stamps.ofKernel()
-		t.slot.Store(&t.stamps)
+		t.slot.Store(t.stamps)
 	}
 	t.mu.Unlock()
 	t.connected()
+}
+
+// lookingUp tells that a name is being looked up and no connection has been tried yet.
+func (t *trace) lookingUp() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.timeline.DNSStart != 0 && t.timeline.ConnectStart == 0
 }
 
 // finish lets the connection go and copies what was collected into the timeline, whose Sched, Issue, Start and everything from Header
@@ -100,7 +107,7 @@ func (t *trace) finish(into *metrics.Timeline, answer *Answer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.slot != nil {
-		t.slot.CompareAndSwap(&t.stamps, nil)
+		t.slot.CompareAndSwap(t.stamps, nil)
 	}
 	answer.ConnObtained, answer.ConnReused = t.obtained, t.reused
 	t.stamps.tell(answer)

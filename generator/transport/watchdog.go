@@ -20,8 +20,8 @@ func (e *timeoutError) Error() string { return fmt.Sprintf("%s after %v", e.clas
 const (
 	// lateTimer is how late a timer may fire before the process must have stood still: stopped, or without a processor.
 	lateTimer = 10 * time.Millisecond
-	// lastLook is how long an exchange then has to take what has arrived in the meantime.
-	lastLook = 10 * time.Millisecond
+	// maxLastLook bounds how long an exchange then has to take what has arrived in the meantime.
+	maxLastLook = time.Second
 )
 
 // watchdog holds the four timeouts of one exchange with one timer. The timer sleeps until the earliest deadline that it knows; when it
@@ -89,7 +89,8 @@ func (w *watchdog) fire() {
 		w.timer.Reset(time.Duration(left))
 	case -left > int64(lateTimer) && !w.looking:
 		w.looking = true
-		w.timer.Reset(lastLook)
+		// As long as the process stood still, many exchanges may have much to take.
+		w.timer.Reset(min(time.Duration(-left), maxLastLook))
 	default:
 		w.cancel(&expired)
 	}

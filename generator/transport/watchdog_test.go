@@ -122,7 +122,7 @@ func TestBytesThatArrivedWhileTheProcessStoodStillAreNoSilence(t *testing.T) {
 				if tt.bytes {
 					w.bytes()
 				}
-				pass(lastLook + time.Millisecond)
+				pass(maxLastLook + time.Millisecond)
 				var expired *timeoutError
 				var got metrics.ErrorClass
 				if errors.As(context.Cause(w.ctx), &expired) {
