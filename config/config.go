@@ -77,8 +77,8 @@ type Secret struct {
 type Target struct {
 	// identity of the target and value of the label `target` of all its series: 1 to 63 letters, digits, dots, dashes and underscores
 	Name string `koanf:"name" yaml:"name"`
-	// address of the server, `http` unless it says `https`. The path of the endpoint is appended; a `/v1` at the end is not doubled. A
-	// query is sent with each request and never shown
+	// address of the server, `http` unless it says `https`. The path of the endpoint is appended; a `/v1` at the end is not doubled.
+	// User and password are sent as basic authentication, a query as it is; none of them is shown
 	URL secret.URL `koanf:"url" yaml:"url"`
 	// name of the model as the server knows it, and value of the label `model`; at most 128 bytes
 	Model    string   `koanf:"model" yaml:"model"`

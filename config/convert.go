@@ -3,10 +3,8 @@ package config
 import (
 	"fmt"
 	"math"
-	"net/url"
 	"reflect"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -210,24 +208,4 @@ func resolve(s string) any {
 		}
 	}
 	return s
-}
-
-// secretsInURL gives what RedactURL hides: user, password and the values of the query.
-func secretsInURL(raw string) []string {
-	if !strings.Contains(raw, "://") {
-		raw = "http://" + raw
-	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	if u.User != nil {
-		password, _ := u.User.Password()
-		out = append(out, u.User.Username(), password)
-	}
-	for _, values := range u.Query() {
-		out = append(out, values...)
-	}
-	return out
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
@@ -31,31 +32,34 @@ var mustBePositive = map[string]bool{
 	"slos.*.e2e_output_token_throughput":      true,
 }
 
+// plannedKeys belong to what this version does not do yet.
+var plannedKeys = []string{
+	"target_discovery", "collectors", "otlp", "debug", "modules", "probe",
+	"global.budget", "global.timeout",
+	"metrics.removed_target_linger",
+	"slos.*.preset",
+	"loads.*.smoothness", "loads.*.burstiness", "loads.*.concurrency", "loads.*.users", "loads.*.min_interval", "loads.*.max_prefill",
+	"loads.*.start_jitter", "loads.*.ramp", "loads.*.schedule", "loads.*.rate_series", "loads.*.period", "loads.*.budget",
+	"loads.*.backoff", "loads.*.cancel", "loads.*.speedup",
+	"workloads.*.dataset", "workloads.*.prefix", "workloads.*.corpus", "workloads.*.tokenizer", "workloads.*.sessions",
+	"workloads.*.turns", "workloads.*.turn_delay", "workloads.*.system_prompt", "workloads.*.sequence", "workloads.*.range_ratio",
+	"workloads.*.images", "workloads.*.audio", "workloads.*.video",
+	"workloads.*.input_tokens.median", "workloads.*.input_tokens.peaks", "workloads.*.input_tokens.points",
+	"workloads.*.output_tokens.median", "workloads.*.output_tokens.peaks", "workloads.*.output_tokens.points",
+	"http_clients.*.fresh_every", "http_clients.*.ip_family", "http_clients.*.ip_version", "http_clients.*.dns_refresh",
+	"targets[].budget", "targets[].expect", "targets[].backoff", "targets[].paused", "targets[].fingerprint", "targets[].collectors",
+	"targets[].endpoint.url_params", "targets[].endpoint.extra", "targets[].endpoint.headers", "targets[].endpoint.auth",
+	"targets[].endpoint.usage", "targets[].endpoint.response_field", "targets[].endpoint.affinity_headers",
+	"targets[].endpoint.template",
+}
+
 // unavailableKeys are no mistakes, but cannot be used: what is planned, and what would contradict a key of ours. They never become
 // silent no-ops. A key of a target can also stand under defaults.
 var unavailableKeys = []struct {
 	reason string
 	keys   []string
 }{
-	{"not available in this version", []string{
-		"target_discovery", "collectors", "otlp", "debug", "modules", "probe",
-		"global.budget", "global.timeout",
-		"metrics.removed_target_linger",
-		"slos.*.preset",
-		"loads.*.smoothness", "loads.*.burstiness", "loads.*.concurrency", "loads.*.users", "loads.*.min_interval", "loads.*.max_prefill",
-		"loads.*.start_jitter", "loads.*.ramp", "loads.*.schedule", "loads.*.rate_series", "loads.*.period", "loads.*.budget",
-		"loads.*.backoff", "loads.*.cancel", "loads.*.speedup",
-		"workloads.*.dataset", "workloads.*.prefix", "workloads.*.corpus", "workloads.*.tokenizer", "workloads.*.sessions",
-		"workloads.*.turns", "workloads.*.turn_delay", "workloads.*.system_prompt", "workloads.*.sequence", "workloads.*.range_ratio",
-		"workloads.*.images", "workloads.*.audio", "workloads.*.video",
-		"workloads.*.input_tokens.median", "workloads.*.input_tokens.peaks", "workloads.*.input_tokens.points",
-		"workloads.*.output_tokens.median", "workloads.*.output_tokens.peaks", "workloads.*.output_tokens.points",
-		"http_clients.*.fresh_every", "http_clients.*.ip_family", "http_clients.*.ip_version", "http_clients.*.dns_refresh",
-		"targets[].budget", "targets[].expect", "targets[].backoff", "targets[].paused", "targets[].fingerprint", "targets[].collectors",
-		"targets[].endpoint.url_params", "targets[].endpoint.extra", "targets[].endpoint.headers", "targets[].endpoint.auth",
-		"targets[].endpoint.usage", "targets[].endpoint.response_field", "targets[].endpoint.affinity_headers",
-		"targets[].endpoint.template",
-	}},
+	{"not available in this version", plannedKeys},
 	{"is written beside endpoint, not under it", []string{
 		"targets[].endpoint.url", "targets[].endpoint.model", "targets[].endpoint.timeouts",
 	}},
@@ -69,6 +73,9 @@ var unavailableKeys = []struct {
 	{`not available, use http_version: "1.1" or "2"`, []string{"http_clients.*.enable_http2"}},
 	{"not available: redirects are never followed, they would carry credentials to another host", []string{"http_clients.*.follow_redirects"}},
 }
+
+// Unavailable gives the keys that this version knows and refuses because they are planned, by pattern.
+func Unavailable() []string { return slices.Clone(plannedKeys) }
 
 // unavailable gives the reasons by pattern.
 func unavailable() map[string]string {

@@ -22,12 +22,11 @@ const (
 // isReserved tells whether our own series or Prometheus use a label.
 func isReserved(name string) bool {
 	switch name {
-	case "target", "model", "workload", "instance", "job", model.BucketLabel, model.QuantileLabel:
+	case model.JobLabel, model.InstanceLabel, model.BucketLabel, model.QuantileLabel:
 		return true
 	}
-	uses := func(label metrics.Label) bool { return label.Name == name }
-	return strings.HasPrefix(name, "__") ||
-		slices.ContainsFunc(metrics.Table(), func(s metrics.Series) bool { return slices.ContainsFunc(s.Labels, uses) })
+	uses := func(s metrics.Series) bool { return slices.Contains(s.LabelNames(nil, nil), name) }
+	return strings.HasPrefix(name, model.ReservedLabelPrefix) || slices.ContainsFunc(metrics.Table(), uses)
 }
 
 // validateLabels checks names and values of labels that a user chose.

@@ -72,6 +72,17 @@ func TestRedactorKnowsEverySecretOfTheConfiguration(t *testing.T) {
 	}
 }
 
+func TestRedactorKnowsThePasswordOfAURLWithoutScheme(t *testing.T) {
+	t.Parallel()
+	config, problems := loadTexts(t, nil, "targets: [{name: a, model: m, url: 'joe:"+planted+"-2@host/x?next=http://y', endpoint: {type: chat}}]\n")
+	if problems != "" {
+		t.Fatal(problems)
+	}
+	if got := config.Redactor().Redact("not for " + planted + "-2"); got != "not for <secret>" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestErrorsShowNoSecretWhereverItIsWritten(t *testing.T) {
 	t.Parallel()
 	// The value of a variable and the beginning of a quoted text, in every place that takes a text.

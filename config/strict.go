@@ -191,7 +191,7 @@ func (c *checker) text(n *node, t reflect.Type, at *place, pattern string) (any,
 	s := out.(string) // convert gives a string for every string type
 	switch {
 	case t == reflect.TypeFor[secret.URL]() || strings.HasSuffix(pattern, "_url"):
-		c.secrets = append(c.secrets, secretsInURL(s)...)
+		c.secrets = append(c.secrets, secret.URL(s).Secrets()...)
 	case t == reflect.TypeFor[secret.Secret]() || t == reflect.TypeFor[promconfig.Secret]() || isSensitiveHeader(pattern, at):
 		c.secrets = append(c.secrets, s)
 		if !n.expanded {
@@ -229,7 +229,7 @@ func (c *checker) opaque(n *node, t reflect.Type, at *place) (any, bool) {
 	s := out.(string) // convert gives a string for the type string
 	isURL := t == reflect.TypeFor[promconfig.URL]()
 	if isURL {
-		c.secrets = append(c.secrets, secretsInURL(s)...)
+		c.secrets = append(c.secrets, secret.URL(s).Secrets()...)
 	}
 	scalarNode := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	err := scalarNode.Decode(reflect.New(t).Interface())

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// streamAnswer writes the chunks as the engine gives the tokens: one chunk for each output of the engine, and one write for all that
-// wait when the client was slow.
+// streamAnswer writes the chunks as the engine gives the tokens: one chunk for each, and one write for all that wait when the client was
+// slow.
 func streamAnswer(w http.ResponseWriter, r *http.Request, j *job) {
 	out := newStream(w, j)
-	if j.ask.chat && j.model.profile.RoleChunk {
+	if j.ask.chat {
 		out.buf = out.appendRole(out.buf)
 		out.flush()
 	}
@@ -20,13 +20,14 @@ func streamAnswer(w http.ResponseWriter, r *http.Request, j *job) {
 	}
 	for out.written < limit {
 		select {
-		case tokens := <-j.outputs:
-			out.add(j, min(tokens, limit-out.written))
+		case <-j.outputs:
+			out.add(j)
 		case <-r.Context().Done():
 			panic(http.ErrAbortHandler)
 		}
 		for waiting := len(j.outputs); waiting > 0 && out.written < limit; waiting-- {
-			out.add(j, min(<-j.outputs, limit-out.written))
+			<-j.outputs
+			out.add(j)
 		}
 		if out.written == limit && j.fault == nil {
 			out.buf = out.appendEnd(out.buf)
@@ -54,14 +55,13 @@ func newStream(w http.ResponseWriter, j *job) *stream {
 	return &stream{wire: newWire(j, time.Now()), w: w, rc: http.NewResponseController(w)}
 }
 
-// add appends the chunk of one output. The chunk with the last token tells why the answer ends, unless it is going to go wrong.
-func (s *stream) add(j *job, tokens int) {
-	s.noteCached(j)
+// add appends the chunk of one token. The chunk with the last token tells why the answer ends, unless it is going to go wrong.
+func (s *stream) add(j *job) {
 	finish := ""
-	if s.written+tokens == j.ask.limit && j.fault == nil {
+	if s.written+1 == j.ask.limit && j.fault == nil {
 		finish = j.ask.finish
 	}
-	s.buf = s.appendTokens(s.buf, tokens, finish)
+	s.buf = s.appendTokens(s.buf, 1, finish)
 }
 
 // flush sends what has been appended. A client that has gone ends the request.
@@ -77,16 +77,14 @@ func (s *stream) flush() {
 
 // wholeAnswer waits for all tokens and writes them at once.
 func wholeAnswer(w http.ResponseWriter, r *http.Request, j *job) {
-	for got := 0; got < j.ask.limit; {
+	for range j.ask.limit {
 		select {
-		case tokens := <-j.outputs:
-			got += tokens
+		case <-j.outputs:
 		case <-r.Context().Done():
 			panic(http.ErrAbortHandler)
 		}
 	}
 	out := newWire(j, time.Now())
-	out.noteCached(j)
 	writeWhole(w, out.appendWhole(nil, j.ask.limit, j.ask.finish), j.fault)
 }
 
@@ -104,12 +102,5 @@ func writeWhole(w http.ResponseWriter, body []byte, fault *Fault) {
 	}
 	if err != nil || fault != nil {
 		panic(http.ErrAbortHandler)
-	}
-}
-
-// noteCached takes over what the prefix cache spared; valid once there was an output.
-func (w *wire) noteCached(j *job) {
-	if j.model.profile.Engine.PrefixCaching {
-		w.cached = j.seq.Cached
 	}
 }

@@ -30,11 +30,7 @@ func quick(name string) Profile {
 
 func newServer(tb testing.TB, profiles ...Profile) *Server {
 	tb.Helper()
-	s, err := New(Config{Profiles: profiles, Seed: 1})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
+	return New(Config{Profiles: profiles, Seed: 1})
 }
 
 // client speaks to a server over loopback.
@@ -124,16 +120,12 @@ type content struct {
 	Role             string  `json:"role"`
 	Content          *string `json:"content"`
 	ReasoningContent string  `json:"reasoning_content"`
-	Reasoning        string  `json:"reasoning"`
 }
 
 type usage struct {
-	Prompt        int `json:"prompt_tokens"`
-	Completion    int `json:"completion_tokens"`
-	Total         int `json:"total_tokens"`
-	PromptDetails *struct {
-		Cached int `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
+	Prompt            int `json:"prompt_tokens"`
+	Completion        int `json:"completion_tokens"`
+	Total             int `json:"total_tokens"`
 	CompletionDetails *struct {
 		Reasoning int `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
@@ -187,7 +179,7 @@ func (a *answer) add(c chunk) {
 			if part == nil {
 				continue
 			}
-			reasoning += part.ReasoningContent + part.Reasoning
+			reasoning += part.ReasoningContent
 			if part.Content != nil {
 				text += *part.Content
 			}

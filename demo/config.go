@@ -1,33 +1,21 @@
 package demo
 
 import (
-	"fmt"
 	"log/slog"
 	"time"
-	"unicode/utf8"
 
 	"github.com/aiperf-exporter/aiperf-exporter/demo/engine"
-	"github.com/aiperf-exporter/aiperf-exporter/invalid"
 )
 
 // Config is what the server offers.
 type Config struct {
-	// Profiles are the served models, in the order in which /v1/models lists them.
+	// Profiles are the served models, in the order in which /v1/models lists them: one at least, each of another name.
 	Profiles []Profile
 	// Seed makes texts, identifiers, faults and step times reproducible: the n-th request to a model always gets the same.
 	Seed uint64
 	// Logger hears about accept errors and panics; nil discards them.
 	Logger *slog.Logger
 }
-
-// ReasoningField names the field of a chat answer that carries reasoning.
-type ReasoningField string
-
-// The names that servers use.
-const (
-	FieldReasoningContent ReasoningField = "reasoning_content"
-	FieldReasoning        ReasoningField = "reasoning"
-)
 
 // Profile is one served model: how fast, how its answers look, how it misbehaves.
 type Profile struct {
@@ -39,10 +27,7 @@ type Profile struct {
 	AnswerTokens int
 	// ReasoningShare is the part of a chat answer's tokens, from its start, that is reasoning; 0 to 1.
 	ReasoningShare float64
-	ReasoningField ReasoningField
-	// RoleChunk begins a chat stream at once with a chunk that only names the role. Without it the stream begins with the first token.
-	RoleChunk bool
-	Faults    []Fault
+	Faults         []Fault
 }
 
 // DefaultConfig serves the default profiles.
@@ -52,13 +37,7 @@ func DefaultConfig() Config {
 
 // DefaultProfile is a healthy model without reasoning.
 func DefaultProfile(name string) Profile {
-	return Profile{
-		Name:           name,
-		Engine:         engine.DefaultConfig(),
-		AnswerTokens:   256,
-		ReasoningField: FieldReasoningContent,
-		RoleChunk:      true,
-	}
+	return Profile{Name: name, Engine: engine.DefaultConfig(), AnswerTokens: 256}
 }
 
 // The models of DefaultProfiles.
@@ -96,46 +75,4 @@ func DefaultProfiles() []Profile {
 		{Kind: Empty, Probability: 0.01},
 	}
 	return []Profile{DefaultProfile(SteadyModel), thinker, flaky}
-}
-
-// Validate finds what is wrong, by key below path.
-func (c *Config) Validate(path string) []error {
-	var errs []error
-	if len(c.Profiles) == 0 {
-		errs = append(errs, invalid.Key(path+".Profiles", "must name at least one model"))
-	}
-	seen := make(map[string]bool)
-	for i := range c.Profiles {
-		at := fmt.Sprintf("%s.Profiles[%d]", path, i)
-		errs = append(errs, c.Profiles[i].validate(at)...)
-		if name := c.Profiles[i].Name; seen[name] {
-			errs = append(errs, invalid.Key(at+".Name", "%q is given twice", name))
-		} else {
-			seen[name] = true
-		}
-	}
-	return errs
-}
-
-func (p *Profile) validate(path string) []error {
-	errs := p.Engine.Validate(path + ".Engine")
-	if p.Name == "" || !utf8.ValidString(p.Name) {
-		errs = append(errs, invalid.Key(path+".Name", "must be text in UTF-8, got %q", p.Name))
-	}
-	if p.AnswerTokens <= 0 {
-		errs = append(errs, invalid.Key(path+".AnswerTokens", "must be > 0, got %d", p.AnswerTokens))
-	}
-	if !(p.ReasoningShare >= 0 && p.ReasoningShare <= 1) {
-		errs = append(errs, invalid.Key(path+".ReasoningShare", "must be between 0 and 1, got %v", p.ReasoningShare))
-	}
-	switch p.ReasoningField {
-	case FieldReasoningContent, FieldReasoning:
-	default:
-		errs = append(errs, invalid.Key(path+".ReasoningField", "must be one of %s, %s, got %q",
-			FieldReasoningContent, FieldReasoning, p.ReasoningField))
-	}
-	for i := range p.Faults {
-		errs = append(errs, p.Faults[i].validate(fmt.Sprintf("%s.Faults[%d]", path, i))...)
-	}
-	return errs
 }

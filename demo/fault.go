@@ -1,11 +1,8 @@
 package demo
 
 import (
-	"math"
 	"math/rand/v2"
 	"time"
-
-	"github.com/aiperf-exporter/aiperf-exporter/invalid"
 )
 
 // FaultKind names a way to misbehave.
@@ -77,33 +74,4 @@ func draw(faults []Fault, since time.Duration, rng *rand.Rand) *Fault {
 		}
 	}
 	return nil
-}
-
-func (f *Fault) validate(path string) []error {
-	var errs []error
-	switch f.Kind {
-	case Slow:
-		if f.Probability != 0 {
-			errs = append(errs, invalid.Key(path+".Probability", "must not be set: %s hits all requests", Slow))
-		}
-		if !(f.Factor > 0) || math.IsInf(f.Factor, 0) {
-			errs = append(errs, invalid.Key(path+".Factor", "must be > 0, got %v", f.Factor))
-		}
-	case RateLimit, ServerError, CutStream, StreamError, Stall, HTML, Empty:
-		if !(f.Probability > 0 && f.Probability <= 1) {
-			errs = append(errs, invalid.Key(path+".Probability", "must be > 0 and <= 1, got %v", f.Probability))
-		}
-	default:
-		errs = append(errs, invalid.Key(path+".Kind", "%q is not a fault", f.Kind))
-	}
-	if f.AfterTokens < 0 {
-		errs = append(errs, invalid.Key(path+".AfterTokens", "must be >= 0, got %d", f.AfterTokens))
-	}
-	if f.RetryAfter < 0 {
-		errs = append(errs, invalid.Key(path+".RetryAfter", "must be >= 0, got %v", f.RetryAfter))
-	}
-	if e := f.Episode; e != (Episode{}) && (e.Every <= 0 || e.Lasts <= 0 || e.Lasts > e.Every || e.Offset < 0) {
-		errs = append(errs, invalid.Key(path+".Episode", "needs 0 < Lasts <= Every and Offset >= 0, got %+v", e))
-	}
-	return errs
 }

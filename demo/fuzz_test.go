@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -54,7 +55,7 @@ func FuzzWire(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string, limit, step, share uint8, chat bool) {
 		p := DefaultProfile(name)
 		p.ReasoningShare = float64(share%101) / 100
-		if len(p.validate("p")) > 0 {
+		if !utf8.ValidString(name) {
 			return
 		}
 		a := &ask{chat: chat, stream: true, includeUsage: true, continuousUsage: true, promptTokens: 1, limit: max(1, int(limit)), finish: finishStop}

@@ -27,7 +27,7 @@ var (
 
 // families are the series of all models that count events, named as vLLM names them.
 type families struct {
-	promptTokens, generationTokens, finished *prometheus.CounterVec
+	promptTokens, generationTokens, finished, cacheQueries, cacheHits *prometheus.CounterVec
 
 	firstToken, interToken, perToken, latency, queue, prefill, decode *prometheus.HistogramVec
 }
@@ -50,7 +50,9 @@ func newFamilies(registry *prometheus.Registry) *families {
 		generationTokens: counter("vllm:generation_tokens_total", "Tokens generated, in the instant in which they are given out."),
 		finished: counter("vllm:request_success_total", "Requests that the engine is done with, by reason; abort and error are no successes.",
 			"finished_reason"),
-		firstToken: histogram("vllm:time_to_first_token_seconds", "Time from the request's arrival to its first token.", firstTokenBuckets),
+		cacheQueries: counter("vllm:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache."),
+		cacheHits:    counter("vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache."),
+		firstToken:   histogram("vllm:time_to_first_token_seconds", "Time from the request's arrival to its first token.", firstTokenBuckets),
 		interToken: histogram("vllm:inter_token_latency_seconds", "Time between the engine's successive outputs for a request.",
 			interTokenBuckets),
 		perToken: histogram("vllm:request_time_per_output_token_seconds",
@@ -68,7 +70,7 @@ func newFamilies(registry *prometheus.Registry) *families {
 
 // instruments are the series of one model.
 type instruments struct {
-	promptTokens, generationTokens prometheus.Counter
+	promptTokens, generationTokens, cacheQueries prometheus.Counter
 
 	finished map[string]prometheus.Counter // by reason; looked up once per request
 
@@ -80,6 +82,7 @@ func (f *families) forModel(model string) *instruments {
 	ins := &instruments{
 		promptTokens:     f.promptTokens.WithLabelValues(model, "0"),
 		generationTokens: f.generationTokens.WithLabelValues(model, "0"),
+		cacheQueries:     f.cacheQueries.WithLabelValues(model, "0"),
 		finished:         make(map[string]prometheus.Counter),
 		firstToken:       f.firstToken.WithLabelValues(model, "0"),
 		interToken:       f.interToken.WithLabelValues(model, "0"),
@@ -89,16 +92,18 @@ func (f *families) forModel(model string) *instruments {
 		prefill:          f.prefill.WithLabelValues(model, "0"),
 		decode:           f.decode.WithLabelValues(model, "0"),
 	}
+	f.cacheHits.WithLabelValues(model, "0") // stays at zero: the exporter's prompts begin with a number that is new each time
 	for _, reason := range []string{finishStop, finishLength, finishedAbort, finishedError} {
 		ins.finished[reason] = f.finished.WithLabelValues(reason, model, "0")
 	}
 	return ins
 }
 
-// emitted observes one output of the engine for a request; previous is the output before it, zero for none.
-func (ins *instruments) emitted(j *job, tokens int, previous, now time.Time) {
-	ins.generationTokens.Add(float64(tokens))
+// emitted observes one token of a request; previous is the one before it, zero for none.
+func (ins *instruments) emitted(j *job, previous, now time.Time) {
+	ins.generationTokens.Inc()
 	if previous.IsZero() {
+		ins.cacheQueries.Add(float64(j.seq.PromptTokens))
 		ins.promptTokens.Add(float64(j.seq.PromptTokens))
 		ins.firstToken.Observe(now.Sub(j.seq.Arrived).Seconds())
 		return
@@ -136,9 +141,5 @@ func registerState(registry *prometheus.Registry, m *model) {
 	gauge("vllm:kv_cache_usage_perc", "Part of the key-value cache in use, 0 to 1.",
 		func() float64 { return m.load().CacheUsage })
 	counter("vllm:num_preemptions_total", "Sequences put back into the queue because the key-value cache was full.",
-		func() float64 { return float64(m.stats().Preemptions) })
-	counter("vllm:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache.",
-		func() float64 { return float64(m.stats().PrefixQueriedTokens) })
-	counter("vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.",
-		func() float64 { return float64(m.stats().PrefixHitTokens) })
+		func() float64 { return float64(m.preemptions()) })
 }

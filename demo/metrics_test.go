@@ -138,7 +138,7 @@ func TestMetricsAreTheTraffic(t *testing.T) {
 		"vllm:request_prefill_time_seconds_count":              40,
 		"vllm:request_decode_time_seconds_count":               40,
 		"vllm:prefix_cache_queries_total":                      float64(sum.Prompt),
-		"vllm:prefix_cache_hits_total":                         0, // all prompts are shorter than a block
+		"vllm:prefix_cache_hits_total":                         0, // no prompt is kept
 		"vllm:num_requests_running":                            0,
 		"vllm:num_requests_waiting":                            0,
 		"vllm:num_preemptions_total":                           0,

@@ -50,7 +50,7 @@ func writeEmpty(w http.ResponseWriter, j *job) {
 		return
 	}
 	out := newStream(w, j)
-	if j.ask.chat && j.model.profile.RoleChunk {
+	if j.ask.chat {
 		out.buf = out.appendRole(out.buf)
 	}
 	out.buf = out.appendTokens(out.buf, 0, finishStop)

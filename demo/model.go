@@ -34,10 +34,10 @@ type job struct {
 	rng   *rand.Rand // text and identifier
 	fault *Fault     // what will go wrong, nil = nothing
 
-	previous time.Time // last output
-	// outputs gets the number of tokens of each output, and is closed after the last. It has room for the whole answer, so that a
-	// client that reads slowly never holds up the engine.
-	outputs chan int
+	previous time.Time // last token
+	// outputs gets a value for each token. It has room for the whole answer, so that a client that reads slowly never holds up the
+	// engine.
+	outputs chan struct{}
 }
 
 func newModel(p *Profile, seed uint64, start time.Time, f *families) *model {
@@ -66,9 +66,9 @@ func (m *model) newJob(a *ask) *job {
 		ask:     a,
 		model:   m,
 		rng:     rand.New(rand.NewPCG(m.seed, number)),
-		outputs: make(chan int, a.limit),
+		outputs: make(chan struct{}, a.limit),
 	}
-	j.seq = engine.Sequence{PromptTokens: a.promptTokens, Prefix: a.prefix, Limit: a.limit, Emit: j.emit}
+	j.seq = engine.Sequence{PromptTokens: a.promptTokens, Limit: a.limit, Emit: j.emit}
 	j.fault = draw(m.profile.Faults, time.Since(m.start), j.rng)
 	return j
 }
@@ -130,18 +130,14 @@ func (m *model) endStep() {
 	m.beginStep(now, from)
 }
 
-// emit is called by the engine for each output, hence with the lock held.
-func (j *job) emit(tokens int, now time.Time) {
-	j.model.ins.emitted(j, tokens, j.previous, now)
+// emit is called by the engine for each token, hence with the lock held.
+func (j *job) emit(now time.Time) {
+	j.model.ins.emitted(j, j.previous, now)
 	j.previous = now
-	done := j.seq.Done()
-	if done {
+	if j.seq.Done() {
 		j.model.ins.completed(j)
 	}
-	j.outputs <- tokens
-	if done {
-		close(j.outputs)
-	}
+	j.outputs <- struct{}{}
 }
 
 // load is what the engine is busy with now.
@@ -151,8 +147,8 @@ func (m *model) load() engine.Load {
 	return m.engine.Load(time.Now())
 }
 
-func (m *model) stats() engine.Stats {
+func (m *model) preemptions() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.engine.Stats()
+	return m.engine.Preemptions()
 }

@@ -54,19 +54,12 @@ func observe(t *testing.T, s *Server, rate float64, tokens int) minute {
 	return m
 }
 
-// uncached is a default profile whose prompts are all new, as those of the example are.
-func uncached(i int) Profile {
-	p := DefaultProfiles()[i]
-	p.Engine.PrefixCaching = false
-	return p
-}
-
 func between(d, low, high time.Duration) bool { return low <= d && d <= high }
 
 func TestTheSteadyModelIsWell(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := observe(t, newServer(t, uncached(0)), 2, 64)
+		m := observe(t, newServer(t, DefaultProfiles()[0]), 2, 64)
 		if !between(m.ttft, 80*ms, 200*ms) || !between(m.itl, 10*ms, 20*ms) || m.aborted > 0 || len(m.statuses) != 1 {
 			t.Errorf("a minute: %+v", m)
 		}
@@ -76,7 +69,7 @@ func TestTheSteadyModelIsWell(t *testing.T) {
 func TestTheThinkingModelHasADay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, uncached(1))
+		s := newServer(t, DefaultProfiles()[1])
 		night := observe(t, s, 1, 96)
 		pass(270*time.Second - time.Since(s.start))
 		noon := observe(t, s, 1, 96)
@@ -95,7 +88,7 @@ func TestTheThinkingModelHasADay(t *testing.T) {
 func TestTheFlakyModelMisbehavesAndRecovers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, uncached(2))
+		s := newServer(t, DefaultProfiles()[2])
 		slow := observe(t, s, 2, 64) // the first slow episode is from 30 to 60 s
 		calm := observe(t, s, 2, 64) // 429 from 90 to 110 s
 		if !between(slow.itl, 2*calm.itl, 10*calm.itl) || !between(slow.ttft, 2*calm.ttft, 10*calm.ttft) {

@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"net/http"
 	"strings"
-
-	"github.com/aiperf-exporter/aiperf-exporter/demo/engine"
 )
 
 // The tokenizer's rule: a token is four bytes of text, rounded up per text; a chat prompt has four tokens more per message and three
@@ -122,9 +119,8 @@ type ask struct {
 	chat, stream, includeUsage, continuousUsage bool
 
 	promptTokens int
-	prefix       []uint64 // for the prefix cache
-	limit        int      // tokens of the answer
-	finish       string   // why it ends there
+	limit        int    // tokens of the answer
+	finish       string // why it ends there
 }
 
 // resolve decides what the model does with a request.
@@ -134,9 +130,6 @@ func (b *body) resolve(p *Profile, chat bool) (*ask, *refusal) {
 		a.includeUsage, a.continuousUsage = o.IncludeUsage, o.ContinuousUsageStats
 	}
 	a.promptTokens = b.promptTokens(chat)
-	if p.Engine.PrefixCaching {
-		a.prefix = b.prefix(chat)
-	}
 	return a, b.setLimit(a, p)
 }
 
@@ -186,25 +179,4 @@ func (t text) tokens() int {
 		n += (len(s) + bytesPerToken - 1) / bytesPerToken
 	}
 	return n
-}
-
-// prefix hashes the prompt up to the end of each whole block.
-func (b *body) prefix(chat bool) []uint64 {
-	var prompt strings.Builder
-	if !chat {
-		prompt.WriteString(b.Prompt[0])
-	}
-	for _, m := range b.Messages {
-		fmt.Fprintf(&prompt, "<%s>%s", m.Role, strings.Join(m.Content, ""))
-	}
-	const block = engine.BlockTokens * bytesPerToken
-	rest := []byte(prompt.String())
-	hashes := make([]uint64, 0, len(rest)/block)
-	hash := fnv.New64a()
-	for len(rest) >= block {
-		hash.Write(rest[:block])
-		hashes = append(hashes, hash.Sum64())
-		rest = rest[block:]
-	}
-	return hashes
 }

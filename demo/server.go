@@ -4,12 +4,11 @@
 // the wire, as with any other server.
 //
 // Each served model is a Profile: how its engine performs (package engine) and how it misbehaves (Fault). To add a fault: one constant
-// and its validation in fault.go, what it does on the wire in misbehave.go.
+// in fault.go, what it does on the wire in misbehave.go.
 package demo
 
 import (
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -29,10 +28,7 @@ type Server struct {
 }
 
 // New makes a server whose episodes and background loads begin now. It starts nothing, so there is nothing to close.
-func New(cfg Config) (*Server, error) {
-	if err := errors.Join(cfg.Validate("demo")...); err != nil {
-		return nil, err
-	}
+func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -49,7 +45,7 @@ func New(cfg Config) (*Server, error) {
 	s.mux.HandleFunc("GET /v1/models", s.listModels)
 	s.mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 	s.mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	return s, nil
+	return s
 }
 
 // ServeHTTP implements http.Handler. An answer that a fault, the client or the end of the server cuts short ends in a panic with

@@ -23,18 +23,15 @@ type wire struct {
 	rng  *rand.Rand
 	head []byte // of each chunk, up to the list of choices
 
-	reasoning      int // how many tokens from the start are reasoning
-	reasoningField string
-	cached         int // prompt tokens that came from the prefix cache; -1 = this model has none
-	written        int // tokens so far
+	reasoning int // how many tokens from the start are reasoning
+	written   int // tokens so far
 }
 
 // newWire draws the answer's identifier.
 func newWire(j *job, now time.Time) *wire {
-	p := j.model.profile
-	w := &wire{ask: j.ask, rng: j.rng, reasoningField: string(p.ReasoningField), cached: -1}
+	w := &wire{ask: j.ask, rng: j.rng}
 	if j.ask.chat {
-		w.reasoning = int(p.ReasoningShare * float64(j.ask.limit))
+		w.reasoning = int(j.model.profile.ReasoningShare * float64(j.ask.limit))
 	}
 	w.head = w.appendIdentity([]byte("data: "), j.model.quoted, now)
 	w.head = append(w.head, `,"choices":[`...)
@@ -102,9 +99,7 @@ func (w *wire) appendTokens(b []byte, n int, finish string) []byte {
 func (w *wire) appendContent(b []byte, n int) []byte {
 	thoughts := max(0, min(n, w.reasoning-w.written))
 	if thoughts > 0 {
-		b = append(b, '"')
-		b = append(b, w.reasoningField...)
-		b = append(b, `":"`...)
+		b = append(b, `"reasoning_content":"`...)
 		b = w.appendWords(b, thoughts)
 		b = append(b, '"')
 	}
@@ -142,11 +137,7 @@ func (w *wire) appendUsage(b []byte) []byte {
 	b = strconv.AppendInt(b, int64(w.written), 10)
 	b = append(b, `,"total_tokens":`...)
 	b = strconv.AppendInt(b, int64(w.ask.promptTokens+w.written), 10)
-	if w.cached >= 0 {
-		b = append(b, `,"prompt_tokens_details":{"cached_tokens":`...)
-		b = strconv.AppendInt(b, int64(w.cached), 10)
-		b = append(b, '}')
-	}
+	b = append(b, `,"prompt_tokens_details":{"cached_tokens":0}`...)
 	if w.reasoning > 0 {
 		b = append(b, `,"completion_tokens_details":{"reasoning_tokens":`...)
 		b = strconv.AppendInt(b, int64(min(w.written, w.reasoning)), 10)

@@ -83,11 +83,11 @@ func (t *tally) add(v *metrics.Verdict) {
 	}
 }
 
-// AddDrop counts an arrival that was never sent.
-func (c *Collector) AddDrop(reason metrics.DropReason) {
+// AddDrop counts n arrivals that were never sent.
+func (c *Collector) AddDrop(reason metrics.DropReason, n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.dropped[reason]++
+	c.dropped[reason] += n
 }
 
 // Report describes everything added so far.
@@ -100,7 +100,6 @@ func (c *Collector) Report(meta Meta) *Report {
 		// A sample never changes, and appending to the longer slice does not touch these.
 		samples: slices.Clip(c.samples),
 	}
-	r.Meta.URL = publicURL(meta.URL)
 	t := r.count(len(c.slos) > 0)
 	r.describe(t)
 	for i := range c.slos {

@@ -11,7 +11,6 @@ package report
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"net/url"
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -24,7 +23,7 @@ type Meta struct {
 	Command string // as typed
 
 	Target    string
-	URL       string // user information and query are left out of the report
+	URL       string // public: without user information and query
 	Model     string
 	Endpoint  string // wire protocol: chat, completions, …
 	Streaming bool
@@ -163,13 +162,3 @@ func (r *Report) wall(at int64) time.Time { return r.Meta.Epoch.Add(time.Duratio
 
 // window is the length of the measurement in seconds.
 func (r *Report) window() float64 { return r.End.Sub(r.Start).Seconds() }
-
-// publicURL is a URL without what may be secret; "" if it cannot be parsed, because then nobody knows where the secret is.
-func publicURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
-}

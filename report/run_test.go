@@ -23,7 +23,7 @@ func testSLO() metrics.SLO {
 func testMeta() Meta {
 	return Meta{
 		ID: "0123456789ab", Version: "1.0.0", Command: "aiperf-exporter run --target llama-prod --requests 40",
-		Target: "llama-prod", URL: "http://user:secret@127.0.0.1:8000/?key=secret", Model: "meta-llama/Llama-3.1-8B-Instruct",
+		Target: "llama-prod", URL: "http://127.0.0.1:8000/", Model: "meta-llama/Llama-3.1-8B-Instruct",
 		Endpoint: "chat", Streaming: true, Seed: 7, Epoch: time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC),
 		Workload: Workload{Name: "short-chat", InputTokens: Length{Mean: 36, Stddev: 4}, OutputTokens: Length{Mean: 32}},
 		Load:     Load{Mode: "constant", Rate: 10, MaxInFlight: 4, Requests: 40},
@@ -101,9 +101,7 @@ func mixedRun() *Report {
 	cancelled := failure(4300, "", 0, "")
 	cancelled.Outcome = metrics.Cancelled
 	add(c, cancelled)
-	for range 3 {
-		c.AddDrop(metrics.DropInFlight)
-	}
-	c.AddDrop(metrics.DropBudget)
+	c.AddDrop(metrics.DropInFlight, 3)
+	c.AddDrop(metrics.DropBudget, 1)
 	return c.Report(testMeta())
 }

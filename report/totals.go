@@ -93,16 +93,16 @@ func (r *Report) countSuccess(t *totals, s *sample) {
 		start := record.Time.Start
 		t.valid.add(start, start+int64(math.Round(s.measures.RequestLatency.V*1e9)))
 	}
-	if diff, ok := s.lengthError(); ok {
+	if s.hasLength() {
 		t.lengths++
-		if math.Abs(diff) > min(float64(record.RequestedTokens)*0.05, 50) {
-			t.wrong++
-		}
+	}
+	if _, wrong := record.LengthError(); wrong {
+		t.wrong++
 	}
 	if record.Streaming {
 		t.streamed += int64(s.events)
 	}
-	if record.Streaming && exact(record.OutputSource) {
+	if record.Streaming && record.OutputSource.Exact() {
 		t.events += int64(s.events)
 		t.tokens += record.Usage.Output.N
 	}
@@ -117,18 +117,9 @@ func (r *Report) countSuccess(t *totals, s *sample) {
 	}
 }
 
-// lengthError is by how many tokens the answer is longer than asked for.
-func (s *sample) lengthError() (tokens float64, ok bool) {
-	record := &s.record
-	if record.RequestedTokens <= 0 || !record.Usage.Output.Known || !exact(record.OutputSource) {
-		return 0, false
-	}
-	return float64(record.Usage.Output.N - record.RequestedTokens), true
-}
-
-// exact tells whether a count is the server's own.
-func exact(source metrics.TokenSource) bool {
-	return source == metrics.SourceUsage || source == metrics.SourceUsageChunk
+// hasLength tells whether a length was asked for and the server has counted what came.
+func (s *sample) hasLength() bool {
+	return s.record.RequestedTokens > 0 && s.record.OutputSource.Exact()
 }
 
 func countFailure(failures map[ErrorCount]*ErrorCount, record *metrics.Record) {

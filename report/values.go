@@ -101,10 +101,10 @@ func visibleTokens(dst []float64, s *sample) []float64 {
 func told(of func(*metrics.Usage) metrics.Count) func([]float64, *sample) []float64 {
 	return func(dst []float64, s *sample) []float64 {
 		usage := s.record.Usage
-		if !exact(s.record.InputSource) {
+		if !s.record.InputSource.Exact() {
 			usage.Input = metrics.Count{}
 		}
-		if !exact(s.record.OutputSource) {
+		if !s.record.OutputSource.Exact() {
 			usage.Output = metrics.Count{}
 		}
 		if n := of(&usage); n.Known {
@@ -119,8 +119,9 @@ func inputAndOutput(u *metrics.Usage) metrics.Count {
 }
 
 func lengthErrorPercent(dst []float64, s *sample) []float64 {
-	if diff, ok := s.lengthError(); ok {
-		dst = append(dst, 100*diff/float64(s.record.RequestedTokens))
+	if s.hasLength() {
+		tokens, _ := s.record.LengthError()
+		dst = append(dst, 100*float64(tokens)/float64(s.record.RequestedTokens))
 	}
 	return dst
 }

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -16,28 +17,39 @@ var sensitiveHeader = regexp.MustCompile(`(?i)authorization|api[-_]?key|token|co
 // SensitiveHeader tells whether the value of a header must not be shown, judged by its name.
 func SensitiveHeader(name string) bool { return sensitiveHeader.MatchString(name) }
 
-// RedactURL gives a URL as it may be shown: scheme, host and path stay, user and password go, of the query only the keys stay. A
-// text that is not a URL is hidden whole.
+// RedactURL gives a URL as it may be shown: its public form and the keys of its query. A text that is not a URL is hidden whole.
 func RedactURL(raw string) string {
 	if raw == "" {
 		return ""
 	}
-	// Without a scheme, "user:password@host" would be read as the scheme "user".
-	full, cut := raw, ""
-	if !strings.Contains(raw, "://") {
-		cut = "http://"
-		full = cut + raw
-	}
-	u, err := url.Parse(full)
-	if err != nil || u.Opaque != "" {
+	u, assumed, err := parseURL(raw)
+	if err != nil {
 		return redactedPart
 	}
-	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
-	out := strings.TrimPrefix(shown.String(), cut)
+	out := public(u, assumed)
 	if u.RawQuery != "" {
 		out += "?" + redactQuery(u.RawQuery)
 	}
 	return out
+}
+
+// parseURL also gives the prefix that a URL without a scheme has been given: "user:password@host" would be read as the scheme "user".
+func parseURL(raw string) (u *url.URL, assumed string, err error) {
+	// "://" may also stand in the path or the query.
+	if scheme, _, found := strings.Cut(raw, "://"); !found || strings.ContainsAny(scheme, "/?#") {
+		assumed = "http://"
+	}
+	u, err = url.Parse(assumed + raw)
+	if err == nil && u.Opaque != "" {
+		err = errors.New("has no host")
+	}
+	return u, assumed, err
+}
+
+// public keeps scheme, host and path, in the spelling of the URL.
+func public(u *url.URL, assumed string) string {
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
+	return strings.TrimPrefix(shown.String(), assumed)
 }
 
 // redactQuery keeps the keys in their order and spelling.
@@ -56,6 +68,32 @@ type URL string
 
 // Reveal gives the address.
 func (u URL) Reveal() string { return string(u) }
+
+// Public gives scheme, host and path; "" if the text is not a URL, because then nobody knows where the secret is.
+func (u URL) Public() string {
+	parsed, assumed, err := parseURL(string(u))
+	if err != nil {
+		return ""
+	}
+	return public(parsed, assumed)
+}
+
+// Secrets gives what Public leaves out: user, password and the values of the query.
+func (u URL) Secrets() []string {
+	parsed, _, err := parseURL(string(u))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	if parsed.User != nil {
+		password, _ := parsed.User.Password()
+		out = append(out, parsed.User.Username(), password)
+	}
+	for _, values := range parsed.Query() {
+		out = append(out, values...)
+	}
+	return out
+}
 
 // String implements fmt.Stringer.
 func (u URL) String() string { return RedactURL(string(u)) }

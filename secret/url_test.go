@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ func TestRedactURL(t *testing.T) {
 		{"user and password", "https://joe:hunter22@llm.example.net/v1", "https://llm.example.net/v1"},
 		{"user alone", "https://token@llm.example.net", "https://llm.example.net"},
 		{"no scheme", "joe:hunter22@llm.example.net/v1?k=v", "llm.example.net/v1?k=<redacted>"},
+		{"no scheme, but one in the query", "joe:hunter22@h/v1?next=http://x", "h/v1?next=<redacted>"},
 		{"query keeps keys and their order", "http://h/p?b=1&a=2&b=3&flag", "http://h/p?b=<redacted>&a=<redacted>&b=<redacted>&flag"},
 		{"fragment goes", "http://h/p#access_token=x", "http://h/p"},
 		{"escaped path stays escaped", "http://h/a%2Fb", "http://h/a%2Fb"},
@@ -32,6 +34,33 @@ func TestRedactURL(t *testing.T) {
 			t.Parallel()
 			if got := RedactURL(tt.url); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAURLIsPublicOrSecretInEachOfItsParts(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, url, public string
+		secrets           []string
+	}{
+		{"nothing to hide", "https://h:8443/v1", "https://h:8443/v1", nil},
+		{"user, password and query", "https://joe:hunter22@h/v1?a=one&b=two#f", "https://h/v1", []string{"hunter22", "joe", "one", "two"}},
+		{"user alone", "https://token@h", "https://h", []string{"", "token"}},
+		{"no scheme", "joe:hunter22@h/v1", "h/v1", []string{"hunter22", "joe"}},
+		{"no scheme, but one in the query", "joe:hunter22@h/v1?next=http://x", "h/v1", []string{"http://x", "hunter22", "joe"}},
+		{"not a URL", "http://[::1:80/hunter22", "", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			u := URL(tt.url)
+			if got := u.Public(); got != tt.public {
+				t.Errorf("public is %q, want %q", got, tt.public)
+			}
+			if got := slices.Sorted(slices.Values(u.Secrets())); !slices.Equal(got, tt.secrets) {
+				t.Errorf("secrets are %q, want %q", got, tt.secrets)
 			}
 		})
 	}

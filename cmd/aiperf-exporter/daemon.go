@@ -70,7 +70,7 @@ func newHandler(o *daemonOptions, c *config.Config, e *engine, logger *slog.Logg
 	if err != nil {
 		return nil, fmt.Errorf("print configuration: %w", err)
 	}
-	return web.New(&web.Options{ //nolint:wrapcheck // the caller says what was tried
+	return web.New(&web.Options{
 		Registry:          e.registry,
 		Logger:            logger,
 		Start:             e.clock.Wall(0),

@@ -38,13 +38,10 @@ func demoCommand(app *kingpin.Application) command {
 func runDemo(s *session, o *daemonOptions) (code int, err error) {
 	settings := demo.DefaultConfig()
 	settings.Logger = s.logger.With(slog.String("component", "demo"))
-	server, err := demo.New(settings)
-	if err != nil {
-		return 0, err //nolint:wrapcheck // the caller names the demo
-	}
+	server := demo.New(settings)
 	address, err := server.Listen("127.0.0.1:0")
 	if err != nil {
-		return 0, err //nolint:wrapcheck // as above
+		return 0, err
 	}
 	url := "http://" + address.String()
 	file, remove, err := writeExample()

@@ -52,7 +52,7 @@ func newEngine(c *config.Config, gc generator.Config, logger *slog.Logger, obser
 		Observer:  observer,
 	})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // names the target already
+		return nil, err
 	}
 	return e, nil
 }

@@ -4,7 +4,7 @@ package main
 
 import (
 	"io"
-	"log"
+	"log/slog"
 	"os"
 	"slices"
 
@@ -65,7 +65,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	s.logger = promslog.New(logging)
 	// What net/http tells the standard logger quotes servers, unasked and unredacted; what matters of it is counted by class.
-	log.SetOutput(io.Discard)
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 	i := slices.IndexFunc(commands, func(c command) bool { return c.name == chosen })
 	return commands[i].run(s)
 }

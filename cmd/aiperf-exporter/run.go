@@ -53,9 +53,7 @@ func (c reportCollectors) Finished(target string, r *metrics.Record, m *metrics.
 
 // Dropped implements generator.Observer.
 func (c reportCollectors) Dropped(target string, reason metrics.DropReason, n int64) {
-	for range n {
-		c[target].AddDrop(reason)
-	}
+	c[target].AddDrop(reason, n)
 }
 
 func runOnce(s *session, o *runOptions) int {
@@ -196,7 +194,7 @@ func (o *runOptions) publish(s *session, reports []*report.Report) int {
 
 func (o *runOptions) print(s *session, reports []*report.Report) error {
 	if o.format == "json" {
-		return report.WriteJSON(s.stdout, reports...) //nolint:wrapcheck // the caller says what was tried
+		return report.WriteJSON(s.stdout, reports...)
 	}
 	for i, r := range reports {
 		var err error
@@ -209,7 +207,7 @@ func (o *runOptions) print(s *session, reports []*report.Report) error {
 			err = r.WriteTable(s.stdout, s.width())
 		}
 		if err != nil {
-			return err //nolint:wrapcheck // the caller says what was tried
+			return err
 		}
 	}
 	return nil

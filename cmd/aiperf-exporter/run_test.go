@@ -23,10 +23,7 @@ func demoServer(t *testing.T) string {
 	broken.Faults = []demo.Fault{{Kind: demo.ServerError, Probability: 1}}
 	settings := demo.DefaultConfig()
 	settings.Profiles = []demo.Profile{healthy, broken}
-	server, err := demo.New(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := demo.New(settings)
 	address, err := server.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -49,47 +48,6 @@ func (s *session) printSeries(series *metrics.Series, c *config.Config) {
 	if series.Unit != "" {
 		about += ", " + series.Unit
 	}
-	const indent = "    "
-	fmt.Fprintf(s.stdout, "%s{%s}\n", series.Name, strings.Join(labelNames(series, c), ","))
-	for _, line := range wrap(about+". "+series.Help, max(40, s.width())-len(indent)) {
-		fmt.Fprintf(s.stdout, "%s%s\n", indent, line)
-	}
-	fmt.Fprintln(s.stdout)
-}
-
-// labelNames are those of the configuration, the scope and the series; aiperf_target_info also has what targets are labelled with.
-func labelNames(series *metrics.Series, c *config.Config) []string {
-	var names []string
-	if series.Scope == metrics.PerTarget {
-		names = slices.Concat([]string{"target", "model", "workload"}, c.Metrics.ExtraLabels)
-	}
-	for _, l := range series.Labels {
-		names = append(names, l.Name)
-	}
-	if series.Name == "aiperf_target_info" {
-		for _, name := range c.LabelNames() {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return append(names, slices.Sorted(maps.Keys(c.Global.Labels))...)
-}
-
-// wrap breaks a text at spaces into lines of at most width characters; a longer word has a line of its own.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
-			line += " " + word
-		default:
-			lines = append(lines, line)
-			line = word
-		}
-	}
-	return append(lines, line)
+	labels := slices.Concat(series.LabelNames(c.Metrics.ExtraLabels, c.LabelNames()), slices.Sorted(maps.Keys(c.Global.Labels)))
+	fmt.Fprintf(s.stdout, "%s{%s}\n    %s. %s\n\n", series.Name, strings.Join(labels, ","), about, series.Help)
 }

@@ -109,35 +109,3 @@ func TestSeriesOfOneTarget(t *testing.T) {
 	}
 	contains(t, "standard error", got.stderr, `no enabled target "three"`)
 }
-
-func TestHelpOfSeriesIsWrapped(t *testing.T) {
-	t.Parallel()
-	stdout := execute("series", "--config.file="+write(t, "minimal.yml", minimal)).stdout
-	for line := range strings.Lines(stdout) {
-		if strings.HasPrefix(line, "    ") && len([]rune(line)) > 101 {
-			t.Errorf("longer than 100 characters: %s", line)
-		}
-	}
-}
-
-func TestWrap(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		text  string
-		width int
-		want  []string
-	}{
-		"a text that fits":             {"one two", 7, []string{"one two"}},
-		"a text that is one too long":  {"one two", 6, []string{"one", "two"}},
-		"a word longer than the lines": {"a endless b", 3, []string{"a", "endless", "b"}},
-		"characters of several bytes":  {"äöü äöü", 7, []string{"äöü äöü"}},
-		"nothing":                      {"", 7, []string{""}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(test.want, wrap(test.text, test.width)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}

@@ -24,10 +24,8 @@ type Sequence struct {
 	PromptTokens int
 	// Limit is how many tokens the answer has. PromptTokens + Limit must not exceed MaxContext.
 	Limit int
-	// Prefix holds a hash for each full block of BlockTokens prompt tokens, each covering everything before it.
-	Prefix []uint64
-	// Emit is called at the end of each step that gave the sequence tokens; it must not call the engine.
-	Emit func(tokens int, now time.Time)
+	// Emit is called at the end of each step that gave the sequence a token; it must not call the engine.
+	Emit func(now time.Time)
 
 	Arrived    time.Time // added
 	Scheduled  time.Time // first put into a batch
@@ -35,8 +33,6 @@ type Sequence struct {
 	LastToken  time.Time
 	// Generated counts the tokens given so far.
 	Generated int
-	// Cached counts the prompt tokens that the prefix cache spared.
-	Cached int
 
 	computed int // tokens of the context whose keys and values are in the cache
 	chunk    int // tokens that the step in progress computes
@@ -51,13 +47,6 @@ func (s *Sequence) context() int { return s.PromptTokens + s.Generated }
 // decoding tells that the sequence only needs its newest token computed.
 func (s *Sequence) decoding() bool { return s.Generated > 0 && s.context()-s.computed == 1 }
 
-// Stats are running totals since the engine was made.
-type Stats struct {
-	Preemptions         uint64
-	PrefixQueriedTokens uint64
-	PrefixHitTokens     uint64
-}
-
 // Load is what the engine is busy with, background included.
 type Load struct {
 	Running, Waiting int
@@ -71,18 +60,13 @@ type Engine struct {
 	rng     *rand.Rand
 	running []*Sequence // in the order of admission
 	waiting []*Sequence // in the order of arrival, preempted ones in front
-	prefix  *prefixCache
-	stats   Stats
+
+	preemptions uint64
 }
 
 // New makes an idle engine whose background load starts at epoch. The same seed gives the same times for the same calls.
 func New(cfg Config, seed uint64, epoch time.Time) *Engine {
-	return &Engine{
-		cfg:    cfg,
-		epoch:  epoch,
-		rng:    rand.New(rand.NewPCG(seed, 0)),
-		prefix: newPrefixCache(cfg.CacheTokens / BlockTokens),
-	}
+	return &Engine{cfg: cfg, epoch: epoch, rng: rand.New(rand.NewPCG(seed, 0))}
 }
 
 // Add puts a sequence into the queue.
@@ -138,10 +122,10 @@ func (e *Engine) makeRoom(others float64) (preempted bool) {
 		youngest := len(e.running) - 1
 		last := e.running[youngest]
 		e.running = slices.Delete(e.running, youngest, youngest+1)
-		used -= e.need(last)
+		used -= last.need()
 		last.computed, last.chunk = 0, 0
 		e.waiting = slices.Insert(e.waiting, 0, last)
-		e.stats.Preemptions++
+		e.preemptions++
 		preempted = true
 	}
 	return preempted
@@ -154,13 +138,12 @@ func (e *Engine) admit(now time.Time, budget int, others float64) (prompts int) 
 	used, capacity := e.used(), e.capacity(others)
 	for len(e.waiting) > 0 && len(e.running) < places && budget > 0 {
 		s := e.waiting[0]
-		used += e.need(s)
+		used += s.need()
 		if used > capacity && len(e.running) > 0 {
 			break
 		}
 		e.waiting = slices.Delete(e.waiting, 0, 1)
 		e.running = append(e.running, s)
-		e.lookUp(s)
 		if s.Scheduled.IsZero() {
 			s.Scheduled = now
 		}
@@ -171,22 +154,7 @@ func (e *Engine) admit(now time.Time, budget int, others float64) (prompts int) 
 	return prompts
 }
 
-// lookUp lets the prefix cache stand in for the start of a prompt. The last token is always computed: the answer follows from it. A
-// sequence that comes back after a preemption is not counted again.
-func (e *Engine) lookUp(s *Sequence) {
-	if !e.cfg.PrefixCaching {
-		return
-	}
-	s.computed = min(e.prefix.match(s.Prefix), (s.PromptTokens-1)/BlockTokens) * BlockTokens
-	if !s.Scheduled.IsZero() {
-		return
-	}
-	s.Cached = s.computed
-	e.stats.PrefixQueriedTokens += uint64(s.PromptTokens)
-	e.stats.PrefixHitTokens += uint64(s.Cached)
-}
-
-// End completes the step that Begin began: it gives tokens to the sequences whose context is computed, and lets the done ones go.
+// End completes the step that Begin began: it gives a token to the sequences whose context is computed, and lets the done ones go.
 func (e *Engine) End(now time.Time) {
 	for _, s := range e.running {
 		s.computed += s.chunk
@@ -196,26 +164,12 @@ func (e *Engine) End(now time.Time) {
 		}
 		if s.FirstToken.IsZero() {
 			s.FirstToken = now
-			if e.cfg.PrefixCaching {
-				e.prefix.insert(s.Prefix)
-			}
 		}
-		tokens := min(1+e.accepted(), s.Limit-s.Generated)
-		s.Generated += tokens
-		s.computed += tokens - 1 // accepted guesses have been computed already
+		s.Generated++
 		s.LastToken = now
-		s.Emit(tokens, now)
+		s.Emit(now)
 	}
 	e.running = slices.DeleteFunc(e.running, (*Sequence).Done)
-}
-
-// accepted draws how many guessed tokens of a step are right.
-func (e *Engine) accepted() int {
-	n := 0
-	for n < e.cfg.DraftTokens && e.rng.Float64() < e.cfg.DraftAcceptance {
-		n++
-	}
-	return n
 }
 
 // jitter draws a factor with mean 1.
@@ -235,15 +189,13 @@ func (e *Engine) capacity(others float64) int {
 	return max(e.cfg.MaxContext, e.cfg.CacheTokens-int(others*backgroundContext))
 }
 
-// need is the room in the cache for a sequence's context and the tokens that its next step may give.
-func (e *Engine) need(s *Sequence) int {
-	return s.context() + min(1+e.cfg.DraftTokens, s.Limit-s.Generated)
-}
+// need is the room in the cache for the sequence's context and its next token.
+func (s *Sequence) need() int { return s.context() + 1 }
 
 func (e *Engine) used() int {
 	used := 0
 	for _, s := range e.running {
-		used += e.need(s)
+		used += s.need()
 	}
 	return used
 }
@@ -259,5 +211,5 @@ func (e *Engine) Load(now time.Time) Load {
 	}
 }
 
-// Stats are the totals so far.
-func (e *Engine) Stats() Stats { return e.stats }
+// Preemptions counts the sequences that were put back into the queue because the cache was full.
+func (e *Engine) Preemptions() uint64 { return e.preemptions }

@@ -66,11 +66,6 @@ func TestTimeToFirstToken(t *testing.T) {
 			s, _ := request(200, 1)
 			return s, []arrival{{0, s}}
 		}, 37 * ms},
-		{"does not pay for a cached prefix", func(c *Config) { c.PrefixCaching = true }, func() (*Sequence, []arrival) {
-			first, _ := request(200, 1, 1, 2, 3, 4)
-			s, _ := request(200, 1, 1, 2, 3, 5) // 48 of 200 tokens are known
-			return s, []arrival{{0, first}, {time.Second, s}}
-		}, 25*ms + 200*time.Microsecond},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -122,30 +117,6 @@ func TestAnotherPromptDelaysTheNextToken(t *testing.T) {
 	}
 }
 
-func TestAcceptedGuessesComeInOneStep(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		name       string
-		acceptance float64
-		want       []int
-	}{
-		{"all are right: each step gives one and the guesses, the last what is left", 1, []int{4, 4, 2}},
-		{"none is right: one per step", 0, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			cfg := exact()
-			cfg.DraftTokens, cfg.DraftAcceptance = 3, tc.acceptance
-			var got []int
-			s := &Sequence{PromptTokens: 8, Limit: 10, Emit: func(n int, _ time.Time) { got = append(got, n) }}
-			simulate(t, New(cfg, 1, epoch()), []arrival{{0, s}}, nil)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("tokens per output (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 func TestAFullCachePreemptsTheYoungest(t *testing.T) {
 	t.Parallel()
 	cfg := exact()
@@ -154,7 +125,7 @@ func TestAFullCachePreemptsTheYoungest(t *testing.T) {
 	younger, _ := request(90, 50)
 	e := New(cfg, 1, epoch())
 	simulate(t, e, []arrival{{0, older}, {0, younger}}, nil)
-	if got := e.Stats().Preemptions; got != 1 {
+	if got := e.Preemptions(); got != 1 {
 		t.Errorf("preemptions = %d, want 1", got)
 	}
 	if !older.Done() || !younger.Done() {
@@ -283,19 +254,13 @@ func TestLawsHoldUnderAnyLoad(t *testing.T) {
 		cfg.MaxStepTokens = cfg.MaxRunning + rng.IntN(64)
 		cfg.MaxContext = 64 + rng.IntN(64)
 		cfg.CacheTokens = cfg.MaxContext + rng.IntN(128)
-		cfg.PrefixCaching = rng.IntN(2) == 0
-		cfg.DraftTokens, cfg.DraftAcceptance = rng.IntN(3), rng.Float64()
 		cfg.Background.Trough = float64(rng.IntN(3))
 		requests := 1 + rng.IntN(30)
 		arrivals := make([]arrival, 0, requests)
 		at := time.Duration(0)
 		for range requests {
 			prompt := 1 + rng.IntN(cfg.MaxContext-1)
-			prefix := make([]uint64, prompt/BlockTokens)
-			for i := range prefix {
-				prefix[i] = uint64(i*2 + rng.IntN(2))
-			}
-			s, _ := request(prompt, 1+rng.IntN(cfg.MaxContext-prompt), prefix...)
+			s, _ := request(prompt, 1+rng.IntN(cfg.MaxContext-prompt))
 			at += time.Duration(rng.IntN(40)) * ms
 			arrivals = append(arrivals, arrival{at, s})
 		}
@@ -339,7 +304,7 @@ func BenchmarkStep(b *testing.B) {
 	cfg.CacheTokens = math.MaxInt / 2
 	e := New(cfg, 1, epoch())
 	for range 16 {
-		e.Add(&Sequence{PromptTokens: 8, Limit: math.MaxInt / 8, Emit: func(int, time.Time) {}}, epoch())
+		e.Add(&Sequence{PromptTokens: 8, Limit: math.MaxInt / 8, Emit: func(time.Time) {}}, epoch())
 	}
 	now := epoch()
 	b.ReportAllocs()

@@ -15,14 +15,10 @@ type arrival struct {
 }
 
 // request makes a sequence that keeps the instants of its tokens.
-func request(prompt, limit int, prefix ...uint64) (*Sequence, *[]time.Time) {
+func request(prompt, limit int) (*Sequence, *[]time.Time) {
 	tokens := new([]time.Time)
-	s := &Sequence{PromptTokens: prompt, Limit: limit, Prefix: prefix}
-	s.Emit = func(n int, now time.Time) {
-		for range n {
-			*tokens = append(*tokens, now)
-		}
-	}
+	s := &Sequence{PromptTokens: prompt, Limit: limit}
+	s.Emit = func(now time.Time) { *tokens = append(*tokens, now) }
 	return s, tokens
 }
 
@@ -68,6 +64,5 @@ func exact() Config {
 	cfg.DecodeTime = time.Millisecond
 	cfg.PrefillTime = 100 * time.Microsecond
 	cfg.Jitter = 0
-	cfg.PrefixCaching = false
 	return cfg
 }

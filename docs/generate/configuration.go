@@ -40,7 +40,7 @@ func configurationPage() ([]byte, error) {
 		used[block] = true
 		return w.table(block, reflect.ValueOf(value))
 	}
-	page, err := template.New("configuration.md").Funcs(template.FuncMap{"keys": keys}).Parse(configurationText)
+	page, err := template.New("configuration.md").Funcs(template.FuncMap{"keys": keys, "unavailable": unavailableTable}).Parse(configurationText)
 	if err != nil {
 		return nil, fmt.Errorf("template: %w", err)
 	}
@@ -84,6 +84,36 @@ func defaultsOfBlocks(root string) (map[string]any, error) {
 		"targets":      smallest.Targets[0],
 		"metrics":      metrics.DefaultConfig(),
 	}, nil
+}
+
+// topLevel stands for the block of keys that are in none.
+const topLevel = "top level"
+
+// unavailableTable writes the keys that are planned as Markdown, by block.
+func unavailableTable() string {
+	keys := map[string][]string{}
+	for _, pattern := range config.Unavailable() {
+		block, key, found := strings.Cut(pattern, ".")
+		if !found {
+			block, key = topLevel, pattern
+		}
+		// Entries of a map have a name, those of a list an index.
+		block = strings.TrimSuffix(block, "[]")
+		keys[block] = append(keys[block], "`"+strings.TrimPrefix(key, "*.")+"`")
+	}
+	var b strings.Builder
+	b.WriteString("| block | keys |\n|---|---|\n")
+	for _, block := range append([]string{topLevel}, blockNames()...) {
+		if len(keys[block]) == 0 {
+			continue
+		}
+		name := block
+		if block != topLevel {
+			name = "`" + block + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", name, strings.Join(keys[block], ", "))
+	}
+	return b.String()
 }
 
 // table writes the keys of a block as Markdown.

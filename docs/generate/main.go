@@ -41,7 +41,7 @@ func write(file string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, text, 0o644); err != nil { //nolint:gosec // a page for everybody
+	if err := os.WriteFile(file, text, 0o644); err != nil {
 		return fmt.Errorf("write page: %w", err)
 	}
 	return nil

@@ -130,7 +130,7 @@ func loadText(t *testing.T, texts ...string) (*config.Config, error) {
 	}
 	c, err := config.Load(opts)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // looked at by the caller
+		return nil, err
 	}
 	return c, nil
 }

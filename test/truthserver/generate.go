@@ -52,19 +52,16 @@ func (s *server) generate(w io.Writer, g *generation, body []byte) error {
 	case g.MaxTokens != nil:
 		g.output = *g.MaxTokens
 	}
-	if g.output < 1 {
-		return writeError(w, http.StatusBadRequest, "the answer must have at least one token")
+	if !g.Stream || g.output < 1 {
+		return writeError(w, http.StatusBadRequest, "the answer must be a stream of at least one token")
 	}
 	// Four bytes a token is what an English prompt has; all that matters is that usage and truth say the same.
 	g.input = max(1, (len(g.Prompt)+len(g.Messages))/4)
 
-	defer s.truth.begin()()
+	s.truth.begin()
 	// Multiples of the golden ratio, modulo 1, are spread evenly over [0, 1) however many there are.
 	_, share := math.Modf(float64(s.sequence.Add(1)) * math.Phi)
 	first := g.arrived.Add(s.script.firstToken + time.Duration(share*float64(s.script.spread)))
-	if !g.Stream {
-		return s.whole(w, g, first)
-	}
 	row, err := s.stream(w, g, first)
 	if err != nil {
 		s.truth.abort()
@@ -72,19 +69,6 @@ func (s *server) generate(w io.Writer, g *generation, body []byte) error {
 	}
 	s.truth.add(row)
 	return nil
-}
-
-// whole answers without a stream, when the last token would have been there.
-func (s *server) whole(w io.Writer, g *generation, first time.Time) error {
-	time.Sleep(time.Until(first.Add(time.Duration(g.output-1) * s.script.gap)))
-	text := strings.Repeat("word ", g.output)
-	choice := map[string]any{"index": 0, "finish_reason": "length", "text": text}
-	if g.chat {
-		choice = map[string]any{"index": 0, "finish_reason": "length", "message": map[string]string{"role": "assistant", "content": text}}
-	}
-	return writeJSON(w, http.StatusOK, map[string]any{
-		"id": "truth", "model": g.Model, "choices": []any{choice}, "usage": json.RawMessage(g.usage(g.output)),
-	})
 }
 
 // stream answers in chunks, the first of them at first, and tells when each was handed to the kernel.

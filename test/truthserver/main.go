@@ -3,9 +3,8 @@
 //
 // It speaks HTTP/1.1 over plain sockets, one goroutine per connection, so that it costs as little processor time as it can.
 //
-//	GET  /truth            distributions and totals as JSON
-//	GET  /truth/requests   one JSON line per finished request, joined by X-Request-ID
-//	POST /reset            forgets both
+//	GET /truth            totals as JSON
+//	GET /truth/requests   one JSON line per finished request, joined by X-Request-ID
 package main
 
 import (

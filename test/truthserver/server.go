@@ -61,16 +61,9 @@ func (s *server) answer(w io.Writer, r *http.Request, body []byte, arrived time.
 		return writeJSON(w, http.StatusOK, s.truth.report())
 	case path == "/truth/requests":
 		return writeBody(w, http.StatusOK, "application/jsonl", s.truth.lines())
-	case path == "/reset":
-		s.truth.reset()
-		return writeJSON(w, http.StatusOK, map[string]string{"status": "reset"})
-	case strings.HasSuffix(path, "/v1/models"):
-		return writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]string{"id": "truth", "object": "model"}}})
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/completions"):
 		g := generation{id: r.Header.Get("X-Request-ID"), chat: strings.HasSuffix(path, "/chat/completions"), arrived: arrived}
 		return s.generate(w, &g, body)
-	case path == "/health":
-		return writeBody(w, http.StatusOK, "text/plain", []byte("ok\n"))
 	default:
 		return writeError(w, http.StatusNotFound, "no such path "+path)
 	}
