@@ -143,6 +143,10 @@ func duration(n *node) (out any, problem string) {
 	}
 	d, err := model.ParseDuration(s)
 	if err != nil {
+		// Limits of fractions of a millisecond, as Go writes them: "1.5s", "12.5ms".
+		if fraction, err := time.ParseDuration(s); err == nil && fraction >= 0 {
+			return fraction, ""
+		}
 		return nil, fmt.Sprintf("must be a duration such as 500ms, 30s or 1d, got %q", s)
 	}
 	return time.Duration(d), ""

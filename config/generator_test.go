@@ -85,7 +85,7 @@ http_clients:
   default: {reuse: keepalive}
   h2: {http_version: "2", max_event_size: 1KiB, max_response_size: 2KiB, basic_auth: {username: joe, password: x}}
 targets:
-  - {name: second, url: "llm:8000/v1/", model: m, endpoint: {type: completions, path: /x}, workload: long, load: fast, slo: [b, a], client: h2,
+  - {name: second, url: "https://llm:8000/v1/", model: m, endpoint: {type: completions, path: /x}, workload: long, load: fast, slo: [b, a], client: h2,
      seed: 9, labels: {team: ml}, timeouts: {total: 0, idle: 1s}}
   - {name: off, url: "http://h", model: m, endpoint: {type: chat}, enabled: false}
   - {name: first, url: "http://h", model: m, endpoint: {type: chat}, seed: 1}
@@ -103,7 +103,7 @@ targets:
 		Limits: generator.Limits{MaxInFlight: 3, MaxRate: 2.5},
 		Targets: []generator.TargetConfig{
 			{
-				Name: "second", URL: "http://llm:8000/v1/", Model: "m", Endpoint: completions, WorkloadName: "long", Workload: long, LoadName: "fast", Load: fast,
+				Name: "second", URL: "https://llm:8000/v1/", Model: "m", Endpoint: completions, WorkloadName: "long", Workload: long, LoadName: "fast", Load: fast,
 				SLOs: []metrics.SLO{
 					{Name: "b", Objective: 0.99, Window: 30 * 24 * time.Hour, CountDrops: true, Thresholds: []metrics.Threshold{{Metric: metrics.SLOPerUserThroughput, Limit: 20}}},
 					{Name: "a", Objective: 0.9, Window: 24 * time.Hour, CountDrops: true, Thresholds: []metrics.Threshold{{Metric: metrics.SLOTimeToFirstToken, Limit: 5e8}}},

@@ -19,6 +19,9 @@ const (
 	maxLabelValueBytes = 128
 )
 
+// buildLabels are those of the series about the build, which the labels of every series stand beside.
+var buildLabels = []string{"version", "branch", "revision", "goversion", "goos", "goarch", "tags"}
+
 // isReserved tells whether our own series or Prometheus use a label.
 func isReserved(name string) bool {
 	switch name {

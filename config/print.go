@@ -69,6 +69,9 @@ func (c *Config) print() ([]byte, error) {
 func toYAML(v reflect.Value) (*yaml.Node, error) {
 	switch value := v.Interface().(type) {
 	case time.Duration:
+		if value%time.Millisecond != 0 { // finer than the syntax of Prometheus
+			return encode(value.String())
+		}
 		return encode(model.Duration(value).String())
 	case Size:
 		return encode(value.String())
@@ -109,7 +112,12 @@ func mapToYAML(v reflect.Value) (*yaml.Node, error) {
 	names := v.MapKeys()
 	slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	for _, name := range names {
-		if err := addField(n, name.String(), v.MapIndex(name)); err != nil {
+		value := v.MapIndex(name)
+		// What users pass through to the server, such as `extra`, may hold a credential that nobody declared as one.
+		if text, ok := value.Interface().(string); ok && text != "" && secret.SensitiveHeader(name.String()) {
+			value = reflect.ValueOf(secret.Mask)
+		}
+		if err := addField(n, name.String(), value); err != nil {
 			return nil, err
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/invalid"
 )
 
@@ -61,8 +63,12 @@ func (c *Config) validateReferences(t *Target, path string) []error {
 			errs = append(errs, invalid.Key(fmt.Sprintf("%s.slo[%d]", path, i), "%q is listed twice", name))
 		}
 	}
-	if _, client := entry(c.HTTPClients, t.Client, DefaultHTTPClient()); client.authenticates() && c.credential(t) != nil {
+	_, client := entry(c.HTTPClients, t.Client, DefaultHTTPClient())
+	if client.authenticates() && c.credential(t) != nil {
 		errs = append(errs, invalid.Key(path+".endpoint", "names a credential, but the client of the target sends one already"))
+	}
+	if client.HTTPVersion == transport.HTTP2 && t.URL != "" && !strings.HasPrefix(strings.ToLower(t.URL.Reveal()), "https://") {
+		errs = append(errs, invalid.Key(path+".url", "must be https: the client of the target asks for HTTP/2, which is agreed upon in the TLS handshake"))
 	}
 	return errs
 }

@@ -50,6 +50,9 @@ func validateEntries[T any](block string, entries map[string]T, validate func(*T
 	return errs
 }
 
+// maxSeries is what one process exposes at most.
+const maxSeries = 200_000
+
 func (g *Global) validate(path string) []error {
 	var errs []error
 	if g.MaxInFlight < 1 {
@@ -63,6 +66,11 @@ func (g *Global) validate(path string) []error {
 	}
 	if len(g.Labels) > maxGlobalLabels {
 		errs = append(errs, invalid.Key(path+".labels", "has %d labels, at most %d are allowed", len(g.Labels), maxGlobalLabels))
+	}
+	for _, name := range buildLabels {
+		if _, ok := g.Labels[name]; ok {
+			errs = append(errs, invalid.Key(path+".labels."+name, "the label %q is reserved, it belongs to aiperf_exporter_build_info", name))
+		}
 	}
 	return append(errs, validateLabels(path+".labels", g.Labels)...)
 }
@@ -79,7 +87,7 @@ func (c *Config) validateTargets() []error {
 	if n := len(c.Targets); c.excessTargets > 0 {
 		errs = append(errs, invalid.Key(fmt.Sprintf("targets[%d]", n), "is one of %d targets, global.max_targets allows %d", n+c.excessTargets, n))
 	}
-	first, all := map[string]int{}, c.AllSLOs()
+	first, all, series := map[string]int{}, c.AllSLOs(), 0
 	for i := range c.Targets {
 		t, path := &c.Targets[i], fmt.Sprintf("targets[%d]", i)
 		if j, ok := first[t.Name]; ok && t.Name != "" {
@@ -88,11 +96,24 @@ func (c *Config) validateTargets() []error {
 			first[t.Name] = i
 		}
 		errs = append(errs, t.validate(path)...)
+		for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
+			if _, ok := c.Global.Labels[name]; ok {
+				errs = append(errs, invalid.Key(path+".labels."+name, "%q is already a label of every series, from global.labels", name))
+			}
+		}
 		errs = append(errs, c.validateReferences(t, path)...)
 		errs = append(errs, c.validateStreamed(t, path)...)
-		if n, limit := metrics.ClassicSeries(c.slosOf(t), all), c.Metrics.MaxSeriesPerTarget; t.Enabled && n > limit && limit > 0 {
+		if !t.Enabled {
+			continue
+		}
+		n := c.Metrics.SeriesOf(c.slosOf(t), all)
+		series += n
+		if limit := c.Metrics.MaxSeriesPerTarget; n > limit && limit > 0 {
 			errs = append(errs, invalid.Key(path, "has an estimated %d series, metrics.max_series_per_target allows %d", n, limit))
 		}
+	}
+	if series > maxSeries {
+		errs = append(errs, invalid.Key("targets", "have an estimated %d series together, %d are allowed: metrics.histograms: native needs far fewer", series, maxSeries))
 	}
 	return errs
 }

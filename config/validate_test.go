@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
 func TestTargetsWithTooManySeriesAreRefused(t *testing.T) {
@@ -20,7 +18,7 @@ targets:
 	if problems != "" {
 		t.Fatal(problems)
 	}
-	n := metrics.ClassicSeries(config.AllSLOs(), config.AllSLOs())
+	n := config.Metrics.SeriesOf(config.AllSLOs(), config.AllSLOs())
 	if _, problems := loadTexts(t, nil, fmt.Sprintf("metrics: {max_series_per_target: %d}\n", n)+text); problems != "" {
 		t.Errorf("a target at the limit is refused: %s", problems)
 	}

@@ -88,7 +88,7 @@ func (p *process) collect(ch chan<- prometheus.Metric) {
 		inflight += sum.running
 		states[sum.state]++
 		gauge("aiperf_exporter_target_generation", float64(s.generations[name]), name)
-		gauge("aiperf_exporter_series", float64(ClassicSeries(t.info.SLOs, s.options.SLOs)), name)
+		gauge("aiperf_exporter_series", float64(s.options.Config.SeriesOf(t.info.SLOs, s.options.SLOs)), name)
 		counter("aiperf_exporter_connections_opened_total", sum.opened, name)
 		counter("aiperf_exporter_connections_reused_total", sum.reused, name)
 	}

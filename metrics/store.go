@@ -160,15 +160,16 @@ func (s *Store) emit(ch chan<- prometheus.Metric, name string, kind Kind, create
 	ch <- metric
 }
 
-// ClassicSeries is the number of series of one target in the classic exposition, and with it an upper limit for any form.
-func ClassicSeries(slos, all []SLO) int {
+// SeriesOf is the number of series of a target with these slos, where all are those of the configuration. A native histogram counts as
+// one series for each of its children, a classic one as one for each bucket.
+func (c *Config) SeriesOf(slos, all []SLO) int {
 	n := 0
 	for _, series := range Table() {
 		if series.Scope != PerTarget {
 			continue
 		}
 		children := childCount(&series, slos)
-		if series.Kind == Histogram {
+		if series.Kind == Histogram && c.Histograms != HistogramsNative {
 			children *= len(boundaries(&series, all)) + 3 // le="+Inf", _sum, _count
 		}
 		n += children

@@ -401,7 +401,8 @@ func TestTheSeriesEstimateIsNotBelowWhatIsExposed(t *testing.T) {
 			exposed++
 		}
 	}
-	if got := ClassicSeries(slos, slos); got != exposed {
+	config := DefaultConfig()
+	if got := config.SeriesOf(slos, slos); got != exposed {
 		t.Errorf("estimate = %d, exposed = %d", got, exposed)
 	}
 	if exposed > DefaultConfig().MaxSeriesPerTarget {

@@ -331,7 +331,7 @@ func exporterSeries() []Series {
 		},
 		{
 			Name: "aiperf_exporter_series", Kind: Gauge, Scope: PerProcess, Unit: "series", Labels: []Label{{Name: "target"}},
-			Help: "Estimated classic series of the target.",
+			Help: "Estimated series of the target in the forms that metrics.histograms asks for.",
 		},
 		{
 			Name: "aiperf_exporter_connections_opened_total", Kind: Counter, Scope: PerProcess, Unit: "connections", Labels: []Label{{Name: "target"}},

@@ -132,8 +132,11 @@ func (s *SLOResult) Ratio() float64 {
 // Met tells whether the share of good requests reaches the objective. Nothing measured is nothing proven: without requests it is not met.
 func (s *SLOResult) Met() bool { return s.Total > 0 && s.Ratio() >= s.SLO.Objective }
 
-// Failed tells whether any request failed, or none succeeded.
-func (r *Report) Failed() bool { return r.Failures > 0 || r.Successes == 0 }
+// Failed tells whether any request failed or had to be cancelled, none succeeded, or the run was interrupted: nothing of that may pass
+// for a good result.
+func (r *Report) Failed() bool {
+	return r.Failures > 0 || r.Cancelled > 0 || r.Successes == 0 || r.Meta.Interrupted
+}
 
 // SLOMissed tells whether any objective was not kept.
 func (r *Report) SLOMissed() bool {

@@ -1,9 +1,11 @@
 package secret
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // minRedactedBytes is the length from which a secret is searched for: a shorter one would blot out ordinary words.
@@ -31,9 +33,23 @@ func (r *Redactor) Redact(text string) string {
 		return text
 	}
 	if replacer := r.current(); replacer != nil {
-		return replacer.Replace(text)
+		text = replacer.Replace(text)
 	}
-	return text
+	return credential.ReplaceAllStringFunc(text, maskCredential)
+}
+
+// credential is what an Authorization header holds, as servers like to quote it. Basic credentials and the tokens of OAuth 2.0 are in no
+// file and no variable.
+var credential = regexp.MustCompile(`(?i)\b(basic|bearer)\s+[A-Za-z0-9+/=._~-]{8,}`)
+
+// maskCredential masks a match, unless it is prose: "Bearer authentication" has neither a capital letter inside nor anything but letters.
+func maskCredential(match string) string {
+	scheme, token := match[:strings.IndexFunc(match, unicode.IsSpace)], strings.TrimSpace(match[strings.IndexFunc(match, unicode.IsSpace):])
+	odd := func(c rune) bool { return (c < 'a' || c > 'z') && c != '.' && c != '-' }
+	if !strings.ContainsFunc(token[1:], odd) {
+		return match
+	}
+	return scheme + " " + Mask
 }
 
 // current gives the replacer for the values of this moment, nil if there are none.

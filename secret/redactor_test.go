@@ -88,3 +88,19 @@ func FuzzRedactor(f *testing.F) {
 		}
 	})
 }
+
+func TestQuotedCredentialsAreMaskedAndProseIsNot(t *testing.T) {
+	t.Parallel()
+	var r Redactor
+	for in, want := range map[string]string{
+		"got Authorization: Basic YWxpY2U6c3VwM3Jz":       "got Authorization: Basic <secret>",
+		"bearer eyJhbGciOi.J9.abc is not valid":           "bearer <secret> is not valid",
+		"Bearer authentication is required":               "Bearer authentication is required",
+		"use basic authorization":                         "use basic authorization",
+		"Incorrect API key, want Bearer sk-proj-4711abcd": "Incorrect API key, want Bearer <secret>",
+	} {
+		if got := r.Redact(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}

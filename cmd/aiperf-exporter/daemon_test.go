@@ -193,8 +193,8 @@ func TestRunThatIsInterruptedReportsWhatItHas(t *testing.T) {
 	one.signal(t, syscall.SIGINT)
 	one.await(t, "stopping, once more stops at once")
 	server.release()
-	if code := one.exit(t); code != exitOK {
-		t.Errorf("exit code %d, want %d: no request failed\n%s", code, exitOK, one.seen.String())
+	if code := one.exit(t); code != exitFailure {
+		t.Errorf("exit code %d, want %d: what was asked was not done\n%s", code, exitFailure, one.seen.String())
 	}
 	contains(t, "standard output", one.stdout.String(), "slow · m · chat, streamed", "interrupted before it had done what was asked")
 }

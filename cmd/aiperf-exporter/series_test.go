@@ -88,7 +88,7 @@ func TestSeriesOfOneTarget(t *testing.T) {
 	if all.code != exitOK || one.code != exitOK {
 		t.Fatalf("exit codes %d and %d", all.code, one.code)
 	}
-	targets := regexp.MustCompile(`(?m)^# target (\w+): about [1-9]\d* classic series$`)
+	targets := regexp.MustCompile(`(?m)^# target (\w+): about [1-9]\d* series$`)
 	name := func(stdout string) (names []string) {
 		for _, m := range targets.FindAllStringSubmatch(stdout, -1) {
 			names = append(names, m[1])
