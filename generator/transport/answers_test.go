@@ -94,7 +94,16 @@ func (r *result) checkOrder(t *testing.T) {
 		at   int64
 	}
 	tl := r.time
-	order := []instant{{"start", tl.Start}, {"asked for a connection", tl.ConnStart}, {"got it", tl.ConnDone}, {"sent", tl.Sent}, {"first byte", tl.FirstByte}, {"header", tl.Header}}
+	if tl.ConnStart == 0 || tl.ConnDone < tl.ConnStart {
+		t.Errorf("asked for a connection at %d, got it at %d", tl.ConnStart, tl.ConnDone)
+	}
+	order := []instant{{"start", tl.Start}, {"sent", tl.Sent}, {"first byte", tl.FirstByte}, {"header", tl.Header}}
+	switch {
+	case r.ConnReused && tl.Start < tl.ConnDone:
+		t.Errorf("started at %d, before the kept connection was had at %d", tl.Start, tl.ConnDone)
+	case !r.ConnReused && tl.ConnectStart != tl.Start && tl.DNSStart != tl.Start:
+		t.Errorf("started at %d, want the look-up at %d or the connecting at %d", tl.Start, tl.DNSStart, tl.ConnectStart)
+	}
 	for _, ev := range r.events {
 		order = append(order, instant{fmt.Sprintf("event %q", ev.Data), ev.at})
 	}

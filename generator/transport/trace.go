@@ -17,6 +17,7 @@ type trace struct {
 
 	mu       sync.Mutex
 	timeline metrics.Timeline
+	writing  int64 // the header is in net/http's buffer, the next thing is the system call
 	obtained bool
 	reused   bool
 	tlsError error
@@ -68,7 +69,8 @@ func (t *trace) attach(ctx context.Context) context.Context {
 			defer t.mu.Unlock()
 			t.tlsError = err
 		},
-		GotConn: t.gotConn,
+		GotConn:      t.gotConn,
+		WroteHeaders: func() { t.setFirst(&t.writing) },
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			if info.Err == nil {
 				t.set(&tl.Sent)
@@ -101,8 +103,25 @@ func (t *trace) lookingUp() bool {
 	return t.timeline.DNSStart != 0 && t.timeline.ConnectStart == 0
 }
 
-// finish lets the connection go and copies what was collected into the timeline, whose Sched, Issue, Start and everything from Header
-// on are the caller's.
+// start is the last instant before the exchange leaves this process: the look-up of the name or the connection if there is a new one, else
+// the write. net/http hands both to goroutines of its own, and what they wait for a processor is no time of the server; it stands in the
+// dispatch delay. Without such an instant, and where bytes of an earlier answer are in the way, it is that of the call.
+func (t *trace) start(of *metrics.Timeline) int64 {
+	at := t.writing
+	if !t.reused {
+		at = t.timeline.DNSStart
+		if dial := t.timeline.ConnectStart; at == 0 || dial != 0 && dial < at {
+			at = dial
+		}
+	}
+	if at < of.Start || of.Header != 0 && at > of.Header {
+		return of.Start
+	}
+	return at
+}
+
+// finish lets the connection go and copies what was collected into the timeline, whose Sched, Issue and everything from Header on are
+// the caller's, as is a first idea of Start.
 func (t *trace) finish(into *metrics.Timeline, answer *Answer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,6 +131,7 @@ func (t *trace) finish(into *metrics.Timeline, answer *Answer) {
 	answer.ConnObtained, answer.ConnReused = t.obtained, t.reused
 	t.stamps.tell(answer)
 	from := &t.timeline
+	into.Start = t.start(into)
 	into.ConnStart, into.ConnDone = from.ConnStart, from.ConnDone
 	into.Sent, into.FirstByte = from.Sent, from.FirstByte
 	// What was dialled for this exchange while it got a connection of another one has cost it nothing.

@@ -35,11 +35,41 @@ func TestTheTimelineIsInOrderWhateverTheHooksSay(t *testing.T) {
 			tr.timeline, tr.reused = tt.collected, tt.reused
 			got := metrics.Timeline{Sched: 1, Issue: 2, Start: 100, Header: 300, End: 400}
 			tr.finish(&got, &Answer{})
-			tt.want.Sched, tt.want.Issue, tt.want.Start, tt.want.Header, tt.want.End = 1, 2, 100, 300, 400
+			tt.want.Sched, tt.want.Issue, tt.want.Header, tt.want.End = 1, 2, 300, 400
+			if tt.want.Start = 100; tt.want.ConnectStart != 0 {
+				tt.want.Start = tt.want.DNSStart // the look-up was what began first
+			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("timeline (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestTheClockStartsWithTheLastInstantInThisProcess(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		timeline metrics.Timeline
+		writing  int64
+		reused   bool
+		header   int64
+		want     int64
+	}{
+		{"a kept connection: the write", metrics.Timeline{ConnStart: 101, ConnDone: 102}, 120, true, 200, 120},
+		{"a new connection by name: the look-up", metrics.Timeline{DNSStart: 105, ConnectStart: 110}, 150, false, 200, 105},
+		{"a new connection by address: the connecting", metrics.Timeline{ConnectStart: 110}, 150, false, 200, 110},
+		{"a dial that was not waited for", metrics.Timeline{DNSStart: 105, ConnectStart: 110}, 120, true, 200, 120},
+		{"nothing left this process", metrics.Timeline{}, 0, false, 0, 100},
+		{"bytes of an earlier answer were in the way", metrics.Timeline{}, 120, true, 110, 100},
+	} {
+		tr := newTrace(metrics.NewSystemClock(), func() {})
+		tr.timeline, tr.writing, tr.reused = tt.timeline, tt.writing, tt.reused
+		got := metrics.Timeline{Start: 100, Header: tt.header}
+		tr.finish(&got, &Answer{})
+		if got.Start != tt.want {
+			t.Errorf("%s: started at %d, want %d", tt.name, got.Start, tt.want)
+		}
 	}
 }
 

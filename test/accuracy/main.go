@@ -41,7 +41,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&o.requests, "requests", 600, "requests per run")
 	flags.Float64Var(&o.rate, "rate", 20, "requests per second")
 	flags.IntVar(&o.tokens, "tokens", 64, "tokens per answer")
-	flags.IntVar(&o.loops, "loops", 2, "busy loops per processor in the busy runs")
+	flags.IntVar(&o.loops, "loops", 1, "busy loops per processor in the busy runs")
 	flags.BoolVar(&o.spin, "spin", false, "be one of the busy loops")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -141,15 +141,15 @@ func measure(ctx context.Context, o *options, folder, program, timestamps string
 	url := "http://" + address
 
 	config := filepath.Join(folder, "aiperf-exporter.yml")
-	err = os.WriteFile(config, fmt.Appendf(nil, configuration, o.tokens, timestamps, o.rate, url), 0o600)
+	err = os.WriteFile(config, fmt.Appendf(nil, configuration, o.tokens, timestamps, o.rate, warmupRequests, url), 0o600)
 	if err != nil {
 		return nil, err
 	}
-	limit := time.Duration(float64(o.requests)/o.rate*float64(time.Second)) + time.Minute
+	limit := time.Duration(float64(o.requests+warmupRequests)/o.rate*float64(time.Second)) + time.Minute
 	ctx, cancelLimit := context.WithTimeout(ctx, limit)
 	defer cancelLimit()
 	exporter, err := process.Start(ctx, nil, o.binary, "run", "--config.file="+config, "--target=truth",
-		fmt.Sprintf("--requests=%d", o.requests), "--out="+folder, "--records")
+		fmt.Sprintf("--requests=%d", o.requests+warmupRequests), "--out="+folder, "--records")
 	if err != nil {
 		return nil, err
 	}
@@ -160,5 +160,5 @@ func measure(ctx context.Context, o *options, folder, program, timestamps string
 	if code != 0 {
 		return nil, fmt.Errorf("exit code %d:\n%s", code, strings.TrimSpace(exporter.Output()))
 	}
-	return join(ctx, url+"/truth/requests", filepath.Join(folder, "profile_export.jsonl"))
+	return join(ctx, url+"/truth/requests", filepath.Join(folder, "profile_export.jsonl"), warmupRequests)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 
 	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
 )
@@ -23,10 +24,13 @@ workloads:
 http_clients:
   kept: {reuse: keepalive, timestamps: %s}
 loads:
-  steady: {mode: constant, rate: %g, max_in_flight: 500}
+  steady: {mode: constant, rate: %g, max_in_flight: 500, warmup_requests: %d}
 targets:
   - {name: truth, url: %q, model: truth, endpoint: {type: chat}, workload: fixed, load: steady, client: kept}
 `
+
+// warmupRequests open the connections that the measured ones use.
+const warmupRequests = 40
 
 // latencies of one request in milliseconds.
 type latencies struct{ ttft, itl, latency float64 }
@@ -54,6 +58,7 @@ type ourRow struct {
 	Metadata struct {
 		ID    string `json:"x_request_id"`
 		Start int64  `json:"request_start_ns"`
+		Phase string `json:"benchmark_phase"`
 	} `json:"metadata"`
 	Metrics struct {
 		TTFT         value `json:"time_to_first_token"`
@@ -67,9 +72,9 @@ type value struct {
 	Value float64 `json:"value"`
 }
 
-// join reads both sides and puts them together by request. A request that only one side knows, or whose tokens they count differently,
+// join reads both sides and puts them together by request. Beside the warm-up, a request that only one side knows, or whose tokens they count differently,
 // is an error.
-func join(ctx context.Context, url, file string) ([]pair, error) {
+func join(ctx context.Context, url, file string, warmup int) ([]pair, error) {
 	theirs, err := scrape.Bytes(ctx, url, "application/jsonl")
 	if err != nil {
 		return nil, err
@@ -86,8 +91,9 @@ func join(ctx context.Context, url, file string) ([]pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if len(truths) != len(ours) || len(ours) == 0 {
-		return nil, fmt.Errorf("the server knows %d requests, the exporter recorded %d", len(truths), len(ours))
+	ours = slices.DeleteFunc(ours, func(r ourRow) bool { return r.Metadata.Phase == "warmup" })
+	if known := len(truths) - warmup; known != len(ours) || len(ours) == 0 {
+		return nil, fmt.Errorf("the server knows %d requests, the exporter recorded %d", known, len(ours))
 	}
 	byID := make(map[string]truthRow, len(truths))
 	for _, t := range truths {

@@ -38,7 +38,7 @@ func TestJoinPutsTheSidesTogetherByRequest(t *testing.T) {
 			if err := os.WriteFile(records, []byte(test.ours), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			got, err := join(t.Context(), server.URL, records)
+			got, err := join(t.Context(), server.URL, records, 0)
 			message := ""
 			if err != nil {
 				message = err.Error()
