@@ -114,7 +114,7 @@ func mapToYAML(v reflect.Value) (*yaml.Node, error) {
 	for _, name := range names {
 		value := v.MapIndex(name)
 		// What users pass through to the server, such as `extra`, may hold a credential that nobody declared as one.
-		if text, ok := value.Interface().(string); ok && text != "" && secret.SensitiveHeader(name.String()) {
+		if text, ok := reflect.TypeAssert[string](value); ok && text != "" && secret.SensitiveHeader(name.String()) {
 			value = reflect.ValueOf(secret.Mask)
 		}
 		if err := addField(n, name.String(), value); err != nil {

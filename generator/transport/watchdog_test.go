@@ -123,9 +123,8 @@ func TestBytesThatArrivedWhileTheProcessStoodStillAreNoSilence(t *testing.T) {
 					w.bytes()
 				}
 				pass(maxLastLook + time.Millisecond)
-				var expired *timeoutError
 				var got metrics.ErrorClass
-				if errors.As(context.Cause(w.ctx), &expired) {
+				if expired, ok := errors.AsType[*timeoutError](context.Cause(w.ctx)); ok {
 					got = expired.class
 				}
 				if got != tt.want {
