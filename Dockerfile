@@ -1,6 +1,6 @@
 # The container image: `make image`, or docker build . by hand. The program is one static file, so the image holds it, the root
-# certificates for targets with TLS, the time zones, and nothing else: no shell, no package manager. It runs as an unprivileged
-# user. There is no HEALTHCHECK: orchestrators ask /-/healthy and /-/ready themselves.
+# certificates for targets with TLS, and nothing else: no shell, no package manager. It runs as an unprivileged user.
+# There is no HEALTHCHECK: orchestrators ask /-/healthy and /-/ready themselves.
 FROM golang:1.26.8-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -26,10 +26,7 @@ LABEL org.opencontainers.image.title="aiperf-exporter" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.created="$DATE"
-# Root certificates, and time zones for schedules.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-COPY --from=build /usr/local/go/lib/time/zoneinfo.zip /usr/share/
-ENV ZONEINFO=/usr/share/zoneinfo.zip
 # `demo` writes its configuration where a user can read it.
 COPY --from=build --chown=65532:65532 /out/tmp /tmp
 COPY --from=build /out/aiperf-exporter /usr/bin/aiperf-exporter

@@ -41,7 +41,7 @@ var enginesByName = map[string]engine{
 		arguments: func(host, port string) []string {
 			return []string{"--model", cache + "model/tiny.gguf", "--alias", "tiny", "--host", host, "--port", port, "--metrics", "--parallel", "4", "--ctx-size", "8192"}
 		},
-		rate:   5,
+		rate:   3,
 		output: "llamacpp:tokens_predicted_total",
 		input:  []string{"llamacpp:prompt_tokens_total", "llamacpp:prompt_tokens_cached_total"},
 	},
