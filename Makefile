@@ -30,7 +30,7 @@ race: ## unit tests under the race detector, in random order
 lint: $(lint) ## golangci-lint and the formatters, no finding allowed
 	$(lint) run ./...
 
-fuzz: ## each fuzz target for FUZZTIME (10s)
+fuzz: ## each fuzz target for FUZZTIME (10s, or a number of inputs: 5000x)
 	test/fuzz.sh $(FUZZTIME)
 
 bench: ## all benchmarks, with allocations

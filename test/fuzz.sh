@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module, one after the other, for the given time each: fuzz.sh 10s
+# Runs every fuzz target of the module, one after the other, for the given time or number of inputs each: fuzz.sh 10s, fuzz.sh 5000x
 # go test takes one target of one package at a time.
 set -euo pipefail
-time=${1:?usage: fuzz.sh TIME}
+time=${1:?usage: fuzz.sh TIME|COUNTx}
 cd "$(dirname "$0")/.."
 
 count=0
