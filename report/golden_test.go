@@ -56,7 +56,7 @@ func reasoningRun() *Report {
 		}
 		r.RequestedTokens, r.Coalesced = 64, 1
 		r.Time.Sched -= 40 * ms * (i % 3)
-		r.Time.Issue -= 2 * ms
+		r.Time.Issue -= 20 * ms
 		switch {
 		case i < 3:
 			r.OutputSource = metrics.SourceEvents
