@@ -98,9 +98,8 @@ func checkPlaces(t *testing.T, file string, findings []Finding) {
 	}
 }
 
-// inside tells whether a place is at a character of the text, at the end of a line, or at the end of the text.
 func inside(data []byte, f Finding) bool {
-	lines := strings.Split(string(data), "\n")
+	lines := splitLines(data)
 	if f.Line < 1 || f.Line > len(lines) {
 		return false
 	}

@@ -76,7 +76,7 @@ func syntaxError(err error, data []byte) (line, column int, message string) {
 		message = message[len(prefix[0]):]
 		line, _ = strconv.Atoi(prefix[1]) // "" is line 0
 	}
-	lines := strings.Split(string(data), "\n")
+	lines := splitLines(data)
 	if m := unknownAnchor.FindStringSubmatch(err.Error()); m != nil {
 		line = 1 + slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "*"+m[1]) })
 		// The name is not shown: it may be a password that begins with an asterisk.
@@ -92,17 +92,20 @@ func firstInvalidUTF8(data []byte) (line, column int, bad bool) {
 	if utf8.Valid(data) {
 		return 0, 0, false
 	}
-	line, column = 1, 1
-	for len(data) > 0 {
-		r, size := utf8.DecodeRune(data)
+	valid := 0
+	for {
+		r, size := utf8.DecodeRune(data[valid:])
 		if r == utf8.RuneError && size == 1 {
 			break
 		}
-		column++
-		if r == '\n' {
-			line, column = line+1, 1
-		}
-		data = data[size:]
+		valid += size
 	}
-	return line, column, true
+	lines := splitLines(data[:valid])
+	return len(lines), 1 + utf8.RuneCountInString(lines[len(lines)-1]), true
+}
+
+// splitLines cuts where the YAML parser counts lines: also at a carriage return alone, and at Unicode's own line ends.
+func splitLines(data []byte) []string {
+	ends := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+	return strings.Split(ends.Replace(string(data)), "\n")
 }
