@@ -17,8 +17,9 @@ import (
 type exchange struct {
 	codec  endpoint.Codec
 	record *metrics.Record
-	// firstToken is called once, with the first content event; nil = nobody asks.
-	firstToken func()
+	flight flight
+	// inputTokens is the length of the prompt as far as it is known before the server tells it.
+	inputTokens int
 
 	chunk       endpoint.Chunk
 	serverError *endpoint.ServerError
@@ -29,6 +30,15 @@ type exchange struct {
 	usageAfter  int
 	contentRead int64 // number of the read that completed the last content event
 }
+
+// flight hears of a request while it runs: *metrics.Flight.
+type flight interface {
+	Start(at, inputTokens int64)
+	Content(at int64, output metrics.Count)
+}
+
+// Start implements transport.Handler.
+func (x *exchange) Start(at int64) { x.flight.Start(at, int64(x.inputTokens)) }
 
 // Event implements transport.Handler.
 func (x *exchange) Event(ev *transport.Event) transport.Verdict {
@@ -97,21 +107,19 @@ func (x *exchange) content(ev *transport.Event) {
 	r, c := x.record, &x.chunk
 	if len(r.Content) == 0 {
 		r.FirstTokens = c.Usage.Output
-		if x.firstToken != nil {
-			x.firstToken()
-		}
 	} else if ev.Read == x.contentRead {
 		r.Coalesced++
 	}
 	x.contentRead = ev.Read
 	r.Content = append(r.Content, ev.At)
+	x.flight.Content(ev.At, c.Usage.Output)
 	if (c.Text || c.Tool) && r.Time.FirstOutput == 0 {
 		r.Time.FirstOutput = ev.At
 	}
 }
 
-// finish completes the record with what the transport says and decides the outcome. inputTokens is the nominal length of the prompt.
-func (x *exchange) finish(a *transport.Answer, inputTokens int) {
+// finish completes the record with what the transport says and decides the outcome.
+func (x *exchange) finish(a *transport.Answer) {
 	r := x.record
 	r.Status = a.Status
 	r.Streaming = a.Stream
@@ -119,7 +127,7 @@ func (x *exchange) finish(a *transport.Answer, inputTokens int) {
 	r.ResponseBytes = a.BodyBytes
 	r.KernelStamps, r.StampFallbacks = a.KernelStamps, a.StampFallbacks
 	r.Outcome, r.Class, r.Detail = x.outcome(a)
-	x.sources(inputTokens)
+	x.sources()
 }
 
 func (x *exchange) outcome(a *transport.Answer) (metrics.Outcome, metrics.ErrorClass, string) {
@@ -170,7 +178,7 @@ func (x *exchange) refused(a *transport.Answer) (metrics.Outcome, metrics.ErrorC
 }
 
 // sources says where the counts come from and fills in estimates where the server told none.
-func (x *exchange) sources(inputTokens int) {
+func (x *exchange) sources() {
 	r := x.record
 	if r.Streaming && x.usageAfter < len(r.Content) {
 		// Content came after the last usage, so its output count is not that of the answer.
@@ -184,9 +192,9 @@ func (x *exchange) sources(inputTokens int) {
 	r.InputSource, r.OutputSource = told, told
 	if !r.Usage.Input.Known {
 		r.InputSource = metrics.SourceNone
-		if r.Outcome == metrics.Success && inputTokens > 0 {
+		if r.Outcome == metrics.Success && x.inputTokens > 0 {
 			r.InputSource = metrics.SourceDataset
-			r.Usage.Input = metrics.Tokens(int64(inputTokens))
+			r.Usage.Input = metrics.Tokens(int64(x.inputTokens))
 		}
 	}
 	if !r.Usage.Output.Known {

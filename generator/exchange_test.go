@@ -59,7 +59,7 @@ func play(t *testing.T, steps []step, endAt int64, answer transport.Answer) (*me
 	}
 	r := &metrics.Record{}
 	r.Time = metrics.Timeline{Sched: origin, Issue: origin, Start: origin, Header: origin + 5*ms}
-	x := &exchange{codec: codec, record: r}
+	x := &exchange{codec: codec, record: r, flight: unwatched{}}
 	for i, s := range steps {
 		read := s.read
 		if read == 0 {
@@ -71,7 +71,7 @@ func play(t *testing.T, steps []step, endAt int64, answer transport.Answer) (*me
 		}
 	}
 	r.Time.End = origin + endAt*ms
-	x.finish(&answer, 0)
+	x.finish(&answer)
 	if invalid := metrics.Invalid(r); invalid != "" {
 		t.Fatalf("record is invalid: %s", invalid)
 	}

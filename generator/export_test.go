@@ -9,7 +9,13 @@ import (
 // Play makes a record of the events that play hands out, as if answer had brought them: the part of a request's way that knows neither
 // sockets nor clocks. inputTokens is the nominal length of the prompt.
 func Play(codec endpoint.Codec, record *metrics.Record, answer *transport.Answer, inputTokens int, play func(transport.Handler)) {
-	x := &exchange{codec: codec, record: record}
+	x := &exchange{codec: codec, record: record, flight: unwatched{}, inputTokens: inputTokens}
 	play(x)
-	x.finish(answer, inputTokens)
+	x.finish(answer)
 }
+
+// unwatched is the flight of a record that no store waits for.
+type unwatched struct{}
+
+func (unwatched) Start(_, _ int64)             {}
+func (unwatched) Content(int64, metrics.Count) {}

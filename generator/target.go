@@ -144,12 +144,12 @@ func (t *Target) exchange(ctx context.Context, flight *metrics.Flight, r *metric
 	r.RequestedTokens = int64(t.codec.OutputLimit(&wire))
 	r.RequestBytes = int64(len(body))
 
-	x := &exchange{codec: t.codec, record: r, firstToken: flight.FirstToken}
+	x := &exchange{codec: t.codec, record: r, flight: flight, inputTokens: turn.InputTokens}
 	stream := wire.Streams()
 	answer := t.client.Do(ctx, &transport.Request{URL: t.url, Header: t.header(r.RequestID, stream), Body: body, Stream: stream}, &r.Time, x)
 	r.Unstreamed = stream && !answer.Stream
 	r.RetryAfter = retryAfter(answer.Header, t.deps.Clock.Wall(r.Time.Start))
-	x.finish(&answer, turn.InputTokens)
+	x.finish(&answer)
 	t.deps.Store.Decoded(answer.DecodeTime)
 	if answer.KernelStamps {
 		t.deps.Store.InstrumentDelay(answer.KernelDelay)

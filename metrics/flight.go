@@ -71,11 +71,20 @@ type Flight struct {
 	phase  string
 }
 
-// FirstToken notes that the answer's first token has come.
-func (f *Flight) FirstToken() {
+// Start notes that the request leaves this process at the instant at, with a prompt that has inputTokens as far as is known by now.
+func (f *Flight) Start(at, inputTokens int64) {
+	_, _ = at, inputTokens
+}
+
+// Content notes a content event that arrived at the instant at. output is the number of tokens so far, if the event tells it.
+func (f *Flight) Content(at int64, output Count) {
+	_, _ = at, output
 	t := f.target
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if f.phase == "decode" {
+		return
+	}
 	t.values[t.at.inflight[f.phase]]--
 	f.phase = "decode"
 	t.values[t.at.inflight[f.phase]]++

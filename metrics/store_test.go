@@ -230,7 +230,7 @@ func TestArrivalsAreSentDroppedOrQueuedAtEveryScrape(t *testing.T) {
 				}
 				flight := target.Sent()
 				target.Dropped(DropInFlight, 1)
-				flight.FirstToken()
+				flight.Content(1, Count{})
 				target.Queued()
 				target.Queued()
 				target.DequeuedDropped(DropQueueTimeout)

@@ -110,8 +110,11 @@ const (
 	Stop                 // the answer is over, the connection is closed
 )
 
-// Handler takes the events of an answer with a 2xx status, on the goroutine that called Do.
+// Handler hears of one exchange while it runs, one call at a time.
 type Handler interface {
+	// Start tells the instant at which the exchange leaves this process, before anything of the answer. It is not called for one that never does.
+	Start(at int64)
+	// Event takes the events of an answer with a 2xx status.
 	Event(ev *Event) Verdict
 }
 
@@ -157,6 +160,7 @@ func (c *Client) Do(ctx context.Context, request *Request, timeline *metrics.Tim
 
 	req = req.WithContext(tracer.attach(ctx))
 	timeline.Start = c.clock.Now()
+	handler.Start(timeline.Start)
 	response, err := c.roundTrip.RoundTrip(req)
 	if err == nil {
 		err = x.read(response)

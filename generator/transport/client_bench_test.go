@@ -21,6 +21,8 @@ type paced struct {
 	at     int64
 }
 
+func (*paced) Start(int64) {}
+
 // Event implements transport.Handler.
 func (p *paced) Event(ev *transport.Event) transport.Verdict {
 	p.events++

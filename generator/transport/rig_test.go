@@ -175,6 +175,8 @@ type recorder struct {
 	verdict func(ev seen) transport.Verdict
 }
 
+func (*recorder) Start(int64) {}
+
 // Event implements transport.Handler.
 func (r *recorder) Event(ev *transport.Event) transport.Verdict {
 	s := seen{Name: string(ev.Name), Data: string(ev.Data), Comment: ev.Comment, Body: ev.Body, at: ev.At, read: ev.Read, handled: clock.Now()}
