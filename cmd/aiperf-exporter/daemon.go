@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"regexp"
 	"strings"
 	"time"
 
@@ -44,6 +45,7 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 		logger.Error("cannot start", slog.Any("err", err))
 		return exitFailure
 	}
+	defer e.close()
 	webLogger := logger.With(slog.String("component", "web"))
 	handler, err := newHandler(o, c, e, webLogger)
 	if err != nil {
@@ -58,11 +60,15 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 	return p.run()
 }
 
+// delays are the histograms of the Go runtime of how long this process held its own goroutines up: ready ones waited for a processor, all stood
+// still for the garbage collector.
+var delays = regexp.MustCompile(`^/sched/(latencies|pauses/total/gc):seconds$`)
+
 // newHandler makes what the daemon serves.
 func newHandler(o *daemonOptions, c *config.Config, e *engine, logger *slog.Logger) (*web.Handler, error) {
 	if !o.disableExporterMetrics {
 		e.registry.MustRegister(
-			collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsScheduler)),
+			collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.GoRuntimeMetricsRule{Matcher: delays})),
 			collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		)
 	}

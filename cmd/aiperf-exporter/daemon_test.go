@@ -144,6 +144,26 @@ func TestEnvironmentAndFlagsSayWhereThingsAreServed(t *testing.T) {
 	}
 }
 
+func TestDaemonTestsItself(t *testing.T) {
+	t.Parallel()
+	daemon := start(t, []string{"AIPERF_EXPORTER__selftest__enabled=true", "AIPERF_EXPORTER__selftest__interval=500ms"},
+		"--config.file="+write(t, "minimal.yml", minimal), "--web.listen-address=127.0.0.1:0")
+	url := daemon.address(t)
+	var exposition string
+	for sum(t, exposition, "aiperf_selftest_requests_total") == 0 { // until the daemon is killed for want of patience
+		_, exposition = get(t, url+"/metrics")
+	}
+	contains(t, "/metrics", exposition, `aiperf_selftest_requests_total{outcome="success"} 1`, "aiperf_selftest_error_bar_seconds ",
+		`aiperf_exporter_suspect{cause="go_scheduler"} `, "go_sched_latencies_seconds_count ", "go_sched_pauses_total_gc_seconds_count ")
+	if n := sum(t, exposition, "aiperf_arrivals_total"); strings.Contains(exposition, `target="selftest"`) || n > 1 {
+		t.Errorf("the null target is among the targets, which have %v arrivals", n)
+	}
+	daemon.signal(t, syscall.SIGTERM)
+	if code := daemon.exit(t); code != exitOK {
+		t.Errorf("exit code %d, want %d:\n%s", code, exitOK, daemon.seen.String())
+	}
+}
+
 func TestDaemonThatCannotStartSaysWhyAndEnds(t *testing.T) {
 	t.Parallel()
 	var config net.ListenConfig

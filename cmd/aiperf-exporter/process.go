@@ -120,8 +120,10 @@ func (p *process) traffic(ctx context.Context, open <-chan struct{}) {
 	p.handler.Ready()
 	notify(systemd.SdNotifyReady)
 	p.logger.Info("traffic starts", slog.Int("targets", len(p.engine.targets)))
-	p.engine.generator.Run(ctx, p.options.grace, 0)
-	<-ctx.Done() // without targets there is nothing to wait for, and the daemon stays
+	p.engine.watched(ctx, func(ctx context.Context) {
+		p.engine.generator.Run(ctx, p.options.grace, 0)
+		<-ctx.Done() // without targets there is nothing to wait for, and the daemon stays
+	})
 	last := time.NewTimer(p.options.finalScrape)
 	defer last.Stop()
 	<-last.C

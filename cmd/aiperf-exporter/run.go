@@ -79,7 +79,10 @@ func runOnce(s *session, o *runOptions) int {
 		s.complainf("%v", err)
 		return exitFailure
 	}
-	interrupted, killed := supervise(s.logger, nil, func(ctx context.Context) { o.traffic(ctx, e.generator) })
+	defer e.close()
+	interrupted, killed := supervise(s.logger, nil, func(ctx context.Context) {
+		e.watched(ctx, func(ctx context.Context) { o.traffic(ctx, e.generator) })
+	})
 	if killed {
 		return exitKilled
 	}

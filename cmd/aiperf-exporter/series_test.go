@@ -54,6 +54,7 @@ func TestSeriesListsWhatTheConfigurationExposes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(e.close)
 	t.Cleanup(e.generator.Close)
 	families, err := e.registry.Gather()
 	if err != nil {

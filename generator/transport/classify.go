@@ -23,9 +23,9 @@ func classify(ctx context.Context, err error, t *trace, header bool) (class metr
 	switch {
 	case ctx.Err() != nil:
 		return "", true
-	case errors.Is(err, ErrEventTooLarge), errors.Is(err, errBodyTooLarge):
+	case errors.Is(err, ErrEventTooLarge), errors.Is(err, errBodyTooLarge), errors.Is(err, errHeadTooLarge):
 		return metrics.ErrResponseTooLarge, false
-	case errors.Is(err, errEncoded):
+	case errors.Is(err, errEncoded), errors.Is(err, errMalformed):
 		return metrics.ErrParse, false
 	}
 	t.mu.Lock()

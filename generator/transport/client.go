@@ -1,95 +1,49 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"sync"
-	"time"
-
-	promconfig "github.com/prometheus/common/config"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-const (
-	// readBytes is large enough to take what a busy stream sends between two wake-ups in one read.
-	readBytes = 32 << 10
-	// errorBodyBytes is how much of the body of a refusal is kept, to say why.
-	errorBodyBytes = 64 << 10
-)
-
 // Client sends the requests of one target and is safe for concurrent use.
+//
+// HTTP/1.1 is spoken by this package itself (direct), so that nothing stands between the socket and the meaning of an event; HTTP/2 and
+// proxies are left to net/http (roundTripper).
 type Client struct {
-	config    Config
-	clock     *metrics.SystemClock
-	roundTrip http.RoundTripper
-	buffers   sync.Pool // *buffer
-	stamping  io.Closer // keeps the kernel stamping; nil if it does not
+	config  Config
+	clock   *metrics.SystemClock
+	carrier carrier
+	buffers sync.Pool // *buffer
 }
 
-// buffer is what an exchange needs to read its answer.
-type buffer struct {
-	bytes  []byte
-	used   int // how many of the bytes are not zero
-	framer *Framer
-	body   bytes.Buffer
+// carrier takes one exchange from its start to its end. Close ends what is idle.
+type carrier interface {
+	carry(ctx context.Context, request *http.Request, t *trace, b *body, timeline *metrics.Timeline) error
+	Close()
 }
 
 // New builds the client; files of certificates and credentials that cannot be read are errors.
-func New(config Config, clock *metrics.SystemClock) (*Client, error) {
-	options := []promconfig.HTTPClientOption{promconfig.WithIdleConnTimeout(5 * time.Minute)}
-	config.HTTP.EnableHTTP2 = config.Version == HTTP2
-	options = append(options, promconfig.WithDialContextFunc(dialer(&config)))
-	if config.Reuse != KeepAlive {
-		options = append(options, promconfig.WithKeepAlivesDisabled())
+func New(config Config, clock *metrics.SystemClock, poller *Poller) (*Client, error) {
+	c := &Client{config: config, clock: clock}
+	var err error
+	if config.Version == HTTP2 || config.HTTP.ProxyURL.URL != nil || config.HTTP.ProxyFromEnvironment {
+		c.carrier, err = newRoundTripper(&c.config, clock)
+	} else {
+		c.carrier, err = newDirect(&c.config, clock, poller)
 	}
-	roundTrip, err := promconfig.NewRoundTripperFromConfigWithContext(context.Background(), config.HTTP, "aiperf_exporter", options...)
 	if err != nil {
 		return nil, fmt.Errorf("http client: %w", err)
 	}
-	c := &Client{config: config, clock: clock, roundTrip: roundTrip}
-	if config.stamped() {
-		c.stamping = keepStamping()
-	}
-	c.buffers.New = func() any {
-		return &buffer{bytes: make([]byte, readBytes), framer: NewFramer(int(config.MaxEventBytes))}
-	}
+	c.buffers.New = func() any { return newBuffer(config.MaxEventBytes) }
 	return c, nil
 }
 
-// stamped tells whether connections are. With HTTP/2 one read serves several streams, so only those of HTTP/1.1 are.
-func (c *Config) stamped() bool { return c.Version != HTTP2 && c.Timestamps == KernelTimestamps }
-
-// dialer opens connections, stamped where the configuration asks for it.
-func dialer(config *Config) promconfig.DialContextFunc {
-	// net/http goes on dialling when the exchange has given up, for one to come. Where nothing answers, these dials would pile up for the
-	// minutes that the system tries. The limit is beyond that of the exchange, which names the class.
-	plain := (&net.Dialer{Timeout: 2 * config.Timeouts.Connect}).DialContext
-	if !config.stamped() {
-		return plain
-	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := plain(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return stamped(conn), nil
-	}
-}
-
-// Close ends the idle connections. Requests in flight are not touched, but their stamps may fall back.
-func (c *Client) Close() {
-	if closer, ok := c.roundTrip.(interface{ CloseIdleConnections() }); ok {
-		closer.CloseIdleConnections()
-	}
-	if c.stamping != nil {
-		_ = c.stamping.Close()
-	}
-}
+// Close ends the idle connections. Requests in flight are not touched.
+func (c *Client) Close() { c.carrier.Close() }
 
 // Request is one POST.
 type Request struct {
@@ -110,7 +64,8 @@ const (
 	Stop                 // the answer is over, the connection is closed
 )
 
-// Handler hears of one exchange while it runs, one call at a time.
+// Handler hears of one exchange while it runs, one call at a time. Its calls may come from another goroutine than that of Do, which
+// serves other exchanges too: they must not wait.
 type Handler interface {
 	// Start tells the instant at which the exchange leaves this process, before anything of the answer. It is not called for one that never does.
 	Start(at int64)
@@ -132,23 +87,21 @@ type Answer struct {
 	ConnObtained, ConnReused bool
 	BodyBytes                int64
 	KernelStamps             bool
-	StampFallbacks           int64
+	StampFallbacks           int64 // reads whose kernel stamp was missing or impossible
 	KernelDelay              int64 // largest time that bytes lay in the kernel, ns
 	DecodeTime               int64 // spent on framing and in the handler, ns
 }
 
 // Do sends the request and reads the answer, never following a redirect and never retrying. It fills timeline from Start on, except what
-// only the meaning of events can tell.
+// only the meaning of events can tell. After it returns the handler is not called any more.
 func (c *Client) Do(ctx context.Context, request *Request, timeline *metrics.Timeline, handler Handler) Answer {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
 	var answer Answer
-	body := newPayload(request.Body)
-	defer body.release()
-	req, err := c.newRequest(request, body)
+	timeline.Start = c.clock.Now()
+	req, err := c.newRequest(ctx, request)
 	if err != nil {
-		timeline.Start = c.clock.Now()
 		timeline.End = timeline.Start
 		answer.Class, answer.Err = metrics.ErrClientInternal, err
 		return answer
@@ -156,16 +109,14 @@ func (c *Client) Do(ctx context.Context, request *Request, timeline *metrics.Tim
 	dog := newWatchdog(c.clock, c.config.Timeouts, request.Stream, cancel)
 	defer dog.stop()
 	tracer := newTrace(c.clock, dog.gotConnection)
-	x := &exchange{client: c, trace: tracer, dog: dog, timeline: timeline, handler: handler, answer: &answer}
+	buffer := c.buffers.Get().(*buffer)
+	defer func() {
+		buffer.reset()
+		c.buffers.Put(buffer)
+	}()
+	b := &body{clock: c.clock, limit: c.config.MaxBodyBytes, dog: dog, handler: handler, answer: &answer, buffer: buffer, payload: request.Body}
 
-	req = req.WithContext(tracer.attach(ctx))
-	timeline.Start = c.clock.Now()
-	handler.Start(timeline.Start)
-	response, err := c.roundTrip.RoundTrip(req)
-	if err == nil {
-		err = x.read(response)
-	}
-	timeline.End = max(c.clock.Now(), x.last)
+	err = c.carrier.carry(ctx, req, tracer, b, timeline)
 	tracer.finish(timeline, &answer)
 	if err != nil {
 		answer.Err = err
@@ -177,8 +128,9 @@ func (c *Client) Do(ctx context.Context, request *Request, timeline *metrics.Tim
 	return answer
 }
 
-func (c *Client) newRequest(request *Request, body *payload) (*http.Request, error) {
-	req, err := http.NewRequest(http.MethodPost, request.URL, body) //nolint:noctx // the context comes with the trace
+// newRequest has everything but the body.
+func (c *Client) newRequest(ctx context.Context, request *Request) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, request.URL, http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("request: %w", err)
 	}

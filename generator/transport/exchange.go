@@ -1,184 +1,96 @@
 package transport
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
+	"runtime/debug"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-var (
-	// errBodyTooLarge tells that an answer holds more bytes than may be read.
-	errBodyTooLarge = errors.New("answer too large")
-	// errEncoded tells that an answer is compressed although this was not asked for. It cannot be measured: bytes wait in the compressor.
-	errEncoded = errors.New("answer is encoded")
-)
+// arrival says when the bytes of a read reached this machine.
+type arrival struct {
+	at     int64 // the instant
+	now    int64 // when they were handed over
+	read   int64 // number of the connection's read that brought them
+	kernel bool  // the kernel has stamped them
+}
 
-// exchange reads one answer.
+// exchange is one request on a connection of ours and what comes back. Whoever reads the connection hands it what arrives, one call at a
+// time; the goroutine of the request waits for done.
 type exchange struct {
-	client   *Client
-	trace    *trace
-	dog      *watchdog
+	body     *body
+	response response
 	timeline *metrics.Timeline
-	handler  Handler
-	answer   *Answer
-
-	last  int64  // arrival of the last bytes
-	marks []mark // of the last read of the body
+	last     arrival
+	// interrupt ends the writing of the request, which is not wanted any more; nil = that happens by done.
+	interrupt func()
+	done      chan struct{} // closed when nothing more is wanted or will come
+	end       int64         // when that was
+	err       error
+	panicked  any
 }
 
-func (x *exchange) read(response *http.Response) error {
-	defer response.Body.Close()
-	x.timeline.Header = max(x.trace.stamps.arrival(), x.timeline.Start)
-	x.last = x.timeline.Header
-	x.answer.Status, x.answer.Header = response.StatusCode, response.Header
-	buf := x.client.buffers.Get().(*buffer)
-	defer x.client.release(buf)
-	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return x.readError(response.Body, buf)
+// arrived takes the bytes of a read and tells whether the exchange is over.
+func (x *exchange) arrived(p []byte, a arrival) (over bool) {
+	defer func() {
+		// It is thrown again where the exchange is waited for: whoever reads serves others too.
+		if cause := recover(); cause != nil {
+			x.panicked = fmt.Sprintf("%v\n%s", cause, debug.Stack())
+			over = x.finish(nil)
+		}
+	}()
+	a.at = max(a.at, x.timeline.Start, x.last.at)
+	x.last = a
+	if x.timeline.FirstByte == 0 {
+		x.timeline.FirstByte = a.at
 	}
-	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return fmt.Errorf("%w as %q, identity was asked for", errEncoded, encoding)
+	over, err := x.response.write(p)
+	x.body.answer.DecodeTime += x.body.clock.Now() - a.now
+	if err != nil {
+		return x.finish(x.body.judge(err))
 	}
-	// Only the media type counts, even where its parameters are malformed.
-	media, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
-	x.answer.Stream = strings.EqualFold(strings.TrimSpace(media), "text/event-stream")
-	if x.answer.Stream {
-		return x.readStream(response.Body, buf)
+	if !over {
+		return false
 	}
-	return x.readBody(response.Body, buf)
+	if x.response.stage == complete {
+		err = x.body.end()
+	}
+	return x.finish(err)
 }
 
-func (c *Client) release(buf *buffer) {
-	buf.wipe()
-	buf.framer.Reset()
-	if buf.body.Cap() > 1<<20 {
-		buf.body = bytes.Buffer{}
+// ended tells that the connection will bring nothing more: io.EOF if the server has closed it.
+func (x *exchange) ended(err error, eof bool) {
+	if !eof {
+		x.finish(x.body.judge(fmt.Errorf("read answer: %w", err)))
+		return
 	}
-	buf.body.Reset()
-	c.buffers.Put(buf)
+	if err = x.response.end(); err == nil {
+		err = x.body.end()
+	}
+	x.finish(x.body.judge(err))
 }
 
-// next reads once into buf, whose first n bytes are then new, and sets the marks that say when they arrived.
-func (x *exchange) next(body io.Reader, buf *buffer) (n int, now int64, err error) {
-	buf.wipe()
-	x.trace.stamps.begin(buf.bytes)
-	n, err = body.Read(buf.bytes)
-	now = x.client.clock.Now()
-	x.marks = x.trace.stamps.end(n, now)
-	buf.used = n
-	if n == 0 {
-		return 0, now, err
+// finish ends the exchange: a whole answer has ended when its last bytes arrived, a broken one when that is noticed.
+func (x *exchange) finish(err error) bool {
+	x.err, x.end = err, x.last.at
+	if err != nil || x.response.stage == inRest {
+		x.end = x.body.clock.Now()
 	}
-	for i := range x.marks {
-		m := &x.marks[i]
-		m.at = max(m.at, x.last)
-		x.last = m.at
+	if x.interrupt != nil {
+		x.interrupt()
 	}
-	x.dog.gotBytes(now)
-	x.answer.BodyBytes += int64(n)
-	if limit := x.client.config.MaxBodyBytes; limit > 0 && x.answer.BodyBytes > limit {
-		err = fmt.Errorf("%w: more than %d bytes", errBodyTooLarge, limit)
-	}
-	return n, now, err
+	close(x.done)
+	return true
 }
 
-func (x *exchange) readStream(body io.Reader, buf *buffer) error {
-	var ev Event
-	for {
-		n, now, err := x.next(body, buf)
-		if n > 0 {
-			stop, frameErr := x.frame(buf, &ev)
-			x.answer.DecodeTime += x.client.clock.Now() - now
-			if stop || frameErr != nil {
-				return frameErr
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			_, err = x.deliver(buf.framer.Close, &ev)
-			return err
-		}
-		if err != nil {
-			return fmt.Errorf("read stream: %w", err)
-		}
-	}
+// head implements responseSink.
+func (x *exchange) head(status int, header http.Header) error {
+	x.timeline.Header = x.last.at
+	return x.body.begin(status, header, x.last.at)
 }
 
-// frame gives what has been read to the framer, each part with the instant of its arrival, and its events to the handler.
-func (x *exchange) frame(buf *buffer, ev *Event) (stop bool, err error) {
-	begin := 0
-	for i, m := range x.marks {
-		part := buf.bytes[begin:m.end]
-		// A part without the end of a line completes no event. Joined with what follows, a large event is not copied.
-		if i+1 < len(x.marks) && bytes.IndexByte(part, '\n') < 0 && bytes.IndexByte(part, '\r') < 0 {
-			continue
-		}
-		buf.framer.Write(part, m.at, m.read)
-		begin = m.end
-		if stop, err = x.deliver(buf.framer.Next, ev); stop || err != nil {
-			return stop, err
-		}
-	}
-	return false, nil
-}
-
-// deliver hands the events that next gives to the handler until there are no more or the handler stops.
-func (x *exchange) deliver(next func(*Event) (bool, error), ev *Event) (stop bool, err error) {
-	for {
-		ok, err := next(ev)
-		if err != nil || !ok {
-			return false, err
-		}
-		switch x.handler.Event(ev) {
-		case Stop:
-			return true, nil
-		case Token:
-			x.dog.gotToken()
-		case More:
-		}
-	}
-}
-
-func (x *exchange) readBody(body io.Reader, buf *buffer) error {
-	end := mark{at: x.last}
-	for {
-		n, _, err := x.next(body, buf)
-		if n > 0 {
-			end = x.marks[len(x.marks)-1]
-			buf.body.Write(buf.bytes[:n])
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("read answer: %w", err)
-		}
-	}
-	x.handler.Event(&Event{Body: true, Data: buf.body.Bytes(), At: end.at, Read: end.read})
-	return nil
-}
-
-// readError keeps the beginning of a refusal's body and reads the rest, within limits, so that the connection can be used again. A body
-// that breaks off changes nothing: the status has told the outcome.
-func (x *exchange) readError(body io.Reader, buf *buffer) error {
-	x.dog.gotBytes(x.client.clock.Now()) // nothing is generated any more, so that silence from here on is idle
-	for {
-		n, _, err := x.next(body, buf)
-		if room := errorBodyBytes - len(x.answer.ErrorBody); n > 0 && room > 0 {
-			x.answer.ErrorBody = append(x.answer.ErrorBody, buf.bytes[:min(n, room)]...)
-		}
-		if err != nil {
-			return nil //nolint:nilerr // see above
-		}
-	}
-}
-
-// wipe makes the bytes zero again, as stamps needs them.
-func (b *buffer) wipe() {
-	clear(b.bytes[:b.used])
-	b.used = 0
+// part implements responseSink.
+func (x *exchange) part(p []byte) (enough bool, err error) {
+	return x.body.write(p, x.last.at, x.last.read, x.last.now)
 }

@@ -9,8 +9,9 @@ import (
 // errPayloadReleased is what net/http sees of a request body that it still sends when the exchange has ended.
 var errPayloadReleased = errors.New("exchange has ended")
 
-// payload is the body of one request. Its bytes are the caller's, who takes them back when Do returns; but net/http may go on sending
-// them on a goroutine of its own, e.g. when the server has refused the request without reading it. So they are released first.
+// payload is the body of one request as net/http sends it. Its bytes are the caller's, who takes them back when Do returns; but net/http
+// may go on sending them on a goroutine of its own, e.g. when the server has refused the request without reading it. So they are
+// released first.
 //
 // It has no other methods, so that net/http cannot send it a second time on its own: one arrival is one request.
 type payload struct {
@@ -34,6 +35,9 @@ func (p *payload) Read(into []byte) (int, error) {
 	}
 	return p.bytes.Read(into)
 }
+
+// Close implements io.Closer.
+func (p *payload) Close() error { return nil }
 
 func (p *payload) release() {
 	p.mu.Lock()

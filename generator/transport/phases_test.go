@@ -95,8 +95,8 @@ func TestThePhasesOfAConnectionAreThoseThatHappened(t *testing.T) {
 		{"an address", plain, phases{Connect: true, Kernel: true}, phases{Reused: true, Kernel: true}},
 		{"a name", named, phases{DNS: true, Connect: true, Kernel: true}, phases{Reused: true, Kernel: true}},
 		{"TLS", secure, phases{Connect: true, TLS: true, Kernel: true}, phases{Reused: true, Kernel: true}},
-		{"a proxy", through(plain), phases{Connect: true, Kernel: true}, phases{Reused: true, Kernel: true}},
-		{"TLS through a proxy's tunnel", through(secure), phases{Connect: true, TLS: true, Kernel: true}, phases{Reused: true, Kernel: true}},
+		{"a proxy", through(plain), phases{Connect: true}, phases{Reused: true}},
+		{"TLS through a proxy's tunnel", through(secure), phases{Connect: true, TLS: true}, phases{Reused: true}},
 		{"HTTP/2", multiplexed, phases{Connect: true, TLS: true}, phases{Reused: true}},
 	} {
 		for _, reuse := range []transport.Reuse{transport.Fresh, transport.KeepAlive} {

@@ -1,9 +1,12 @@
 package transport_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,8 +35,8 @@ func TestNoRequestIsSentTwice(t *testing.T) {
 			}
 		}, []metrics.ErrorClass{"", metrics.ErrTruncated}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		eachWay(t, tt.name, func(t *testing.T, way option) {
+			t.Helper()
 			var asked atomic.Int64
 			url := serve(t, func(p *peer) {
 				if p.request() == nil {
@@ -43,7 +46,7 @@ func TestNoRequestIsSentTwice(t *testing.T) {
 				p.send(wholeAnswer)
 				tt.close(p, &asked)
 			})
-			client := newClient(t, keepAlive)
+			client := newClient(t, keepAlive, way)
 			classes := map[metrics.ErrorClass]int{}
 			for i := range 100 {
 				before := asked.Load()
@@ -91,9 +94,9 @@ func TestTheCallersBytesAreLetGo(t *testing.T) {
 		}},
 		{"the server closes at once", func(*peer) {}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			client := newClient(t, keepAlive)
+		eachWay(t, tt.name, func(t *testing.T, way option) {
+			t.Helper()
+			client := newClient(t, keepAlive, way)
 			url := serve(t, tt.script)
 			body := make([]byte, 8<<20) // more than the sockets take
 			header := http.Header{"X-Request-Id": {"1"}}
@@ -109,8 +112,8 @@ func TestTheCallersBytesAreLetGo(t *testing.T) {
 func TestExchangesThatShareConnectionsShareNothingElse(t *testing.T) {
 	t.Parallel()
 	const events = 20
-	t.Run("HTTP/1.1", func(t *testing.T) {
-		t.Parallel()
+	eachWay(t, "HTTP/1.1", func(t *testing.T, way option) {
+		t.Helper()
 		url := serve(t, func(p *peer) {
 			for {
 				request := p.request()
@@ -125,7 +128,7 @@ func TestExchangesThatShareConnectionsShareNothingElse(t *testing.T) {
 				p.send(lastChunk)
 			}
 		})
-		exchangeAll(t, newClient(t, keepAlive), url, events)
+		exchangeAll(t, newClient(t, keepAlive, way), url, events)
 	})
 	t.Run("HTTP/2", func(t *testing.T) {
 		t.Parallel()
@@ -166,4 +169,167 @@ func exchangeAll(t *testing.T, client *transport.Client, url string, events int)
 		})
 	}
 	running.Wait()
+}
+
+// A server may answer and close while the request is still on its way, or never read it. Its answer counts.
+func TestAnEarlyAnswerEndsTheWriting(t *testing.T) {
+	t.Parallel()
+	eachWay(t, "plain and TLS", func(t *testing.T, way option) {
+		t.Helper()
+		script := func(p *peer) {
+			_, _ = p.in.Peek(1)
+			p.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno")
+			<-p.over.Done() // reads nothing more, closes nothing
+		}
+		secure, authority := serveTLS(t, script)
+		for _, url := range []string{serve(t, script), secure} {
+			r := doWith(t.Context(), newClient(t, trusting(authority), keepAlive, way), &transport.Request{URL: url, Body: make([]byte, 32<<20)}, nil)
+			if err := r.failed(); err != nil || r.Status != http.StatusRequestEntityTooLarge || string(r.ErrorBody) != "no" {
+				t.Errorf("status %d, body %q: %v", r.Status, r.ErrorBody, err)
+			}
+		}
+	})
+}
+
+func TestARequestOfAnySizeArrives(t *testing.T) {
+	t.Parallel()
+	eachWay(t, "plain and TLS", func(t *testing.T, way option) {
+		t.Helper()
+		body := make([]byte, 8<<20)
+		for i := range body {
+			body[i] = byte(i >> 8)
+		}
+		script := func(p *peer) {
+			for {
+				request := p.request()
+				if request == nil {
+					return
+				}
+				got, _ := io.ReadAll(request.Body)
+				answer := chunk(sse(fmt.Sprint(bytes.Equal(got, body))))
+				p.send(chunkedHead + answer + lastChunk)
+			}
+		}
+		secure, authority := serveTLS(t, script)
+		client := newClient(t, trusting(authority), keepAlive, way)
+		for _, url := range []string{serve(t, script), secure} {
+			for i := range 2 {
+				r := doWith(t.Context(), client, &transport.Request{URL: url, Body: body}, nil)
+				if err := r.failed(); err != nil || r.data() != "[true]" || r.ConnReused != (i == 1) {
+					t.Errorf("request %d: %s, reused %v: %v", i, r.data(), r.ConnReused, err)
+				}
+			}
+		}
+	})
+}
+
+func TestAConnectionThatTheServerHasClosedIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	eachWay(t, "closed while idle", func(t *testing.T, way option) {
+		t.Helper()
+		closed := make(chan struct{})
+		url := serve(t, func(p *peer) {
+			p.request()
+			p.send(wholeAnswer)
+			_ = p.tcp.CloseWrite()
+			closed <- struct{}{}
+			p.request()
+		})
+		client := newClient(t, keepAlive, way)
+		for range 5 {
+			r := do(t, client, url)
+			if err := r.failed(); err != nil || r.ConnReused {
+				t.Errorf("reused %v: %v", r.ConnReused, err)
+			}
+			<-closed
+		}
+	})
+}
+
+// What a server sends that nobody asked for must not become the answer to the next request.
+func TestAConnectionWithMoreThanTheAnswerIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	eachWay(t, "an answer too many", func(t *testing.T, way option) {
+		t.Helper()
+		script := func(p *peer) {
+			for p.request() != nil {
+				p.send(wholeAnswer + chunkedHead + chunk(sse("stray")) + lastChunk)
+			}
+		}
+		secure, authority := serveTLS(t, script)
+		client := newClient(t, trusting(authority), keepAlive, way)
+		for _, url := range []string{serve(t, script), secure} {
+			for range 3 {
+				r := do(t, client, url)
+				if err := r.failed(); err != nil || r.ConnReused || r.data() != "[a]" {
+					t.Errorf("events %s, reused %v: %v", r.data(), r.ConnReused, err)
+				}
+			}
+		}
+	})
+}
+
+// The poller serves all exchanges: a fault in the handling of one must not end the others.
+func TestAPanicInAHandlerIsThatOfItsOwnRequest(t *testing.T) {
+	t.Parallel()
+	eachWay(t, "panic", func(t *testing.T, way option) {
+		t.Helper()
+		url := serve(t, answerAll)
+		client := newClient(t, keepAlive, way)
+		func() {
+			defer func() {
+				if cause := fmt.Sprint(recover()); !strings.Contains(cause, "oops") {
+					t.Errorf("panic %q, want that of the handler", cause)
+				}
+			}()
+			doWith(t.Context(), client, stream(url), func(seen) transport.Verdict { panic("oops") })
+			t.Error("the panic did not reach the request")
+		}()
+		if err := do(t, client, url).failed(); err != nil {
+			t.Errorf("the next request failed: %v", err)
+		}
+	})
+}
+
+// One connection that brings more than can be read at once must not keep the poller from the others.
+func TestAFloodDelaysNobodyElse(t *testing.T) {
+	t.Parallel()
+	poller, err := transport.NewPoller(clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer poller.Close()
+	config := transport.DefaultConfig()
+	config.MaxBodyBytes = 0
+	client, err := transport.New(config, clock, poller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	quiet := serve(t, answerAll)
+	flood := serve(t, func(p *peer) {
+		p.request()
+		p.send(chunkedHead)
+		text := chunk(strings.Repeat(sse(strings.Repeat("x", 1000)), 60))
+		for p.over.Err() == nil {
+			if _, err := io.WriteString(p, text); err != nil {
+				return
+			}
+		}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	flowing := make(chan struct{})
+	var once sync.Once
+	var flooded sync.WaitGroup
+	flooded.Go(func() {
+		doWith(ctx, client, stream(flood), func(seen) transport.Verdict { once.Do(func() { close(flowing) }); return transport.Token })
+	})
+	<-flowing
+	for range 20 {
+		if err := do(t, client, quiet).failed(); err != nil {
+			t.Error(err)
+		}
+	}
+	cancel()
+	flooded.Wait()
 }

@@ -139,6 +139,19 @@ type option func(*transport.Config)
 
 func keepAlive(c *transport.Config) { c.Reuse = transport.KeepAlive }
 
+func readTimes(c *transport.Config) { c.Timestamps = transport.ReadTimestamps }
+
+// eachWay runs a test with a client whose connections the poller reads, and with one whose exchanges read their own.
+func eachWay(t *testing.T, name string, test func(t *testing.T, way option)) {
+	t.Helper()
+	for way, configure := range map[string]option{"poller": func(*transport.Config) {}, "own reads": readTimes} {
+		t.Run(name+", "+way, func(t *testing.T) {
+			t.Parallel()
+			test(t, configure)
+		})
+	}
+}
+
 func trusting(authority string) option {
 	return func(c *transport.Config) { c.HTTP.TLSConfig.CA = authority }
 }
@@ -153,7 +166,12 @@ func newClient(tb testing.TB, options ...option) *transport.Client {
 	for _, o := range options {
 		o(&config)
 	}
-	client, err := transport.New(config, clock)
+	poller, err := transport.NewPoller(clock)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(poller.Close)
+	client, err := transport.New(config, clock, poller)
 	if err != nil {
 		tb.Fatal(err)
 	}

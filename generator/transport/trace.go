@@ -9,24 +9,21 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-// trace collects the phases of one exchange. Its hooks run on goroutines of net/http, some even after the exchange has ended, hence
-// the lock and the copy at the end.
+// trace collects how an exchange gets its connection. Its hooks run on goroutines of the dialler and of net/http, some even after the
+// exchange has ended, hence the lock and the copy at the end.
 type trace struct {
 	clock     *metrics.SystemClock
 	connected func() // called once, when a connection has been obtained
 
 	mu       sync.Mutex
 	timeline metrics.Timeline
-	writing  int64 // the header is in net/http's buffer, the next thing is the system call
 	obtained bool
 	reused   bool
 	tlsError error
-	slot     *stampSlot // of the connection, nil if it has none
-	stamps   *stamps
 }
 
 func newTrace(clock *metrics.SystemClock, connected func()) *trace {
-	return &trace{clock: clock, connected: connected, stamps: newStamps(clock)}
+	return &trace{clock: clock, connected: connected}
 }
 
 // set stamps under the lock, so that instants of different hooks cannot overtake each other.
@@ -45,53 +42,57 @@ func (t *trace) setFirst(field *int64) {
 	}
 }
 
-func (t *trace) attach(ctx context.Context) context.Context {
+// dialling watches the look-up of a name and the tries to connect.
+func (t *trace) dialling(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, t.dialHooks())
+}
+
+func (t *trace) dialHooks() *httptrace.ClientTrace {
 	tl := &t.timeline
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:  func(string) { t.set(&tl.ConnStart) },
-		DNSStart: func(httptrace.DNSStartInfo) { t.setFirst(&tl.DNSStart) },
-		DNSDone:  func(httptrace.DNSDoneInfo) { t.setFirst(&tl.DNSDone) },
-		ConnectStart: func(string, string) {
-			t.setFirst(&tl.ConnectStart)
-		},
+	return &httptrace.ClientTrace{
+		DNSStart:     func(httptrace.DNSStartInfo) { t.setFirst(&tl.DNSStart) },
+		DNSDone:      func(httptrace.DNSDoneInfo) { t.setFirst(&tl.DNSDone) },
+		ConnectStart: func(string, string) { t.setFirst(&tl.ConnectStart) },
 		ConnectDone: func(_, _ string, err error) {
 			if err == nil {
 				t.setFirst(&tl.ConnectDone)
 			}
 		},
-		TLSHandshakeStart: func() { t.setFirst(&tl.TLSStart) },
-		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
-			if err == nil {
-				t.setFirst(&tl.TLSDone)
-				return
-			}
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			t.tlsError = err
-		},
-		GotConn:      t.gotConn,
-		WroteHeaders: func() { t.setFirst(&t.writing) },
-		WroteRequest: func(info httptrace.WroteRequestInfo) {
-			if info.Err == nil {
-				t.set(&tl.Sent)
-			}
-		},
-		GotFirstResponseByte: func() {
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			tl.FirstByte = t.stamps.arrival()
-		},
-	})
+	}
 }
 
-func (t *trace) gotConn(info httptrace.GotConnInfo) {
+// roundTrip watches a whole round trip of net/http.
+func (t *trace) roundTrip(ctx context.Context) context.Context {
+	tl := &t.timeline
+	hooks := t.dialHooks()
+	hooks.GetConn = func(string) { t.set(&tl.ConnStart) }
+	hooks.TLSHandshakeStart = func() { t.setFirst(&tl.TLSStart) }
+	hooks.TLSHandshakeDone = func(_ tls.ConnectionState, err error) { t.handshakeDone(err) }
+	hooks.GotConn = func(info httptrace.GotConnInfo) { t.got(info.Reused) }
+	hooks.WroteRequest = func(info httptrace.WroteRequestInfo) {
+		if info.Err == nil {
+			t.set(&tl.Sent)
+		}
+	}
+	hooks.GotFirstResponseByte = func() { t.set(&tl.FirstByte) }
+	return httptrace.WithClientTrace(ctx, hooks)
+}
+
+func (t *trace) handshakeDone(err error) {
+	if err == nil {
+		t.setFirst(&t.timeline.TLSDone)
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tlsError = err
+}
+
+// got notes that there is a connection.
+func (t *trace) got(reused bool) {
 	t.mu.Lock()
 	t.timeline.ConnDone = t.clock.Now()
-	t.obtained, t.reused = true, info.Reused
-	if t.slot = slotOf(info.Conn); t.slot != nil {
-		t.stamps.ofKernel()
-		t.slot.Store(t.stamps)
-	}
+	t.obtained, t.reused = true, reused
 	t.mu.Unlock()
 	t.connected()
 }
@@ -103,37 +104,18 @@ func (t *trace) lookingUp() bool {
 	return t.timeline.DNSStart != 0 && t.timeline.ConnectStart == 0
 }
 
-// start is the last instant before the exchange leaves this process: the look-up of the name or the connection if there is a new one, else
-// the write. net/http hands both to goroutines of its own, and what they wait for a processor is no time of the server; it stands in the
-// dispatch delay. Without such an instant, and where bytes of an earlier answer are in the way, it is that of the call.
-func (t *trace) start(of *metrics.Timeline) int64 {
-	at := t.writing
-	if !t.reused {
-		at = t.timeline.DNSStart
-		if dial := t.timeline.ConnectStart; at == 0 || dial != 0 && dial < at {
-			at = dial
-		}
-	}
-	if at < of.Start || of.Header != 0 && at > of.Header {
-		return of.Start
-	}
-	return at
-}
-
-// finish lets the connection go and copies what was collected into the timeline, whose Sched, Issue and everything from Header on are
-// the caller's, as is a first idea of Start.
+// finish copies what was collected into the timeline, which has everything else.
 func (t *trace) finish(into *metrics.Timeline, answer *Answer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.slot != nil {
-		t.slot.CompareAndSwap(t.stamps, nil)
-	}
 	answer.ConnObtained, answer.ConnReused = t.obtained, t.reused
-	t.stamps.tell(answer)
 	from := &t.timeline
-	into.Start = t.start(into)
 	into.ConnStart, into.ConnDone = from.ConnStart, from.ConnDone
-	into.Sent, into.FirstByte = from.Sent, from.FirstByte
+	into.Sent = from.Sent
+	into.End = max(into.End, into.Start, into.Sent) // a server may close before the write is noticed to be done
+	if from.FirstByte != 0 {
+		into.FirstByte = from.FirstByte
+	}
 	// What was dialled for this exchange while it got a connection of another one has cost it nothing.
 	if !t.reused {
 		into.DNSStart, into.DNSDone = from.DNSStart, from.DNSDone
@@ -145,7 +127,7 @@ func (t *trace) finish(into *metrics.Timeline, answer *Answer) {
 	}
 	// A pooled connection may hold bytes that came before the request. They are taken for its answer, which cannot precede it.
 	into.FirstByte = max(into.FirstByte, into.Start)
-	// The write is stamped by a goroutine after it has returned, the answer by the kernel: on a busy machine the answer may have arrived
-	// before the write is noticed to be done. A server may also answer before it has read the whole request.
+	// The write is stamped when it has returned, the answer by the kernel: on a busy machine the answer may have arrived before the write
+	// is noticed to be done. A server may also answer before it has read the whole request.
 	into.Sent = min(into.Sent, into.FirstByte)
 }

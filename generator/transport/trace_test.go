@@ -36,9 +36,7 @@ func TestTheTimelineIsInOrderWhateverTheHooksSay(t *testing.T) {
 			got := metrics.Timeline{Sched: 1, Issue: 2, Start: 100, Header: 300, End: 400}
 			tr.finish(&got, &Answer{})
 			tt.want.Sched, tt.want.Issue, tt.want.Header, tt.want.End = 1, 2, 300, 400
-			if tt.want.Start = 100; tt.want.ConnectStart != 0 {
-				tt.want.Start = tt.want.DNSStart // the look-up was what began first
-			}
+			tt.want.Start = 100
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("timeline (-want +got):\n%s", diff)
 			}
@@ -46,38 +44,11 @@ func TestTheTimelineIsInOrderWhateverTheHooksSay(t *testing.T) {
 	}
 }
 
-func TestTheClockStartsWithTheLastInstantInThisProcess(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name     string
-		timeline metrics.Timeline
-		writing  int64
-		reused   bool
-		header   int64
-		want     int64
-	}{
-		{"a kept connection: the write", metrics.Timeline{ConnStart: 101, ConnDone: 102}, 120, true, 200, 120},
-		{"a new connection by name: the look-up", metrics.Timeline{DNSStart: 105, ConnectStart: 110}, 150, false, 200, 105},
-		{"a new connection by address: the connecting", metrics.Timeline{ConnectStart: 110}, 150, false, 200, 110},
-		{"a dial that was not waited for", metrics.Timeline{DNSStart: 105, ConnectStart: 110}, 120, true, 200, 120},
-		{"nothing left this process", metrics.Timeline{}, 0, false, 0, 100},
-		{"bytes of an earlier answer were in the way", metrics.Timeline{}, 120, true, 110, 100},
-	} {
-		tr := newTrace(metrics.NewSystemClock(), func() {})
-		tr.timeline, tr.writing, tr.reused = tt.timeline, tt.writing, tt.reused
-		got := metrics.Timeline{Start: 100, Header: tt.header}
-		tr.finish(&got, &Answer{})
-		if got.Start != tt.want {
-			t.Errorf("%s: started at %d, want %d", tt.name, got.Start, tt.want)
-		}
-	}
-}
-
 func TestOfAddressesTriedSideBySideTheFirstThatWorksCounts(t *testing.T) {
 	t.Parallel()
 	clock := metrics.NewSystemClock()
 	tr := newTrace(clock, func() {})
-	hooks := httptrace.ContextClientTrace(tr.attach(t.Context()))
+	hooks := httptrace.ContextClientTrace(tr.roundTrip(t.Context()))
 	// step makes sure that the next instant is a later one.
 	step := func() int64 {
 		at := clock.Now()
@@ -113,7 +84,7 @@ func TestOfAddressesTriedSideBySideTheFirstThatWorksCounts(t *testing.T) {
 func TestHooksThatRunLateChangeNothing(t *testing.T) {
 	t.Parallel()
 	tr := newTrace(metrics.NewSystemClock(), func() {})
-	hooks := httptrace.ContextClientTrace(tr.attach(t.Context()))
+	hooks := httptrace.ContextClientTrace(tr.roundTrip(t.Context()))
 	hooks.GetConn("x:1")
 	var got metrics.Timeline
 	var answer Answer

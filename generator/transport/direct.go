@@ -1,0 +1,162 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// direct speaks HTTP/1.1 on connections of its own. Everything up to the last byte of the request happens on the goroutine of the
+// exchange, so that no hand-over stands between the start of its clock and the server.
+type direct struct {
+	config     *Config
+	clock      *metrics.SystemClock
+	poller     *Poller // reads the connections; nil: each exchange reads its own
+	authorizer *authorizer
+	idle       pool
+	requests   sync.Pool // *bytes.Buffer
+}
+
+func newDirect(config *Config, clock *metrics.SystemClock, poller *Poller) (*direct, error) {
+	a, err := newAuthorizer(&config.HTTP)
+	if err != nil {
+		return nil, err
+	}
+	d := &direct{config: config, clock: clock, authorizer: a}
+	if canPoll && config.Timestamps == KernelTimestamps {
+		d.poller = poller
+	}
+	d.requests.New = func() any { return new(bytes.Buffer) }
+	return d, nil
+}
+
+// Close implements carrier.
+func (d *direct) Close() { d.idle.close() }
+
+// carry implements carrier.
+func (d *direct) carry(ctx context.Context, request *http.Request, t *trace, b *body, timeline *metrics.Timeline) error {
+	wire := d.requests.Get().(*bytes.Buffer)
+	defer d.requests.Put(wire)
+	timeline.End = timeline.Start
+	ready, err := d.authorizer.complete(request)
+	if err != nil {
+		return err
+	}
+	wire.Reset()
+	if err = writeRequest(wire, ready.request, b.payload, d.config.Reuse); err != nil {
+		return err
+	}
+	l, err := d.obtain(ctx, ready, t, b.handler, timeline)
+	if err != nil {
+		timeline.End = d.clock.Now()
+		return err
+	}
+	x := &exchange{body: b, timeline: timeline, done: make(chan struct{})}
+	x.response.sink = x
+	b.answer.KernelStamps = l.socket != nil
+	err = l.exchange(ctx, x, wire.Bytes(), func() { t.set(&t.timeline.Sent) })
+	timeline.End = x.end
+	if x.panicked != nil {
+		l.close()
+		panic(x.panicked)
+	}
+	if err == nil && x.response.reusable && d.config.Reuse == KeepAlive {
+		d.idle.put(originOf(request), l)
+	} else {
+		l.close()
+	}
+	return err
+}
+
+// obtain gives a connection: an idle one, or one that is opened. The clock starts with the opening, or when there is nothing left to do
+// but to write.
+func (d *direct) obtain(ctx context.Context, ready authorized, t *trace, handler Handler, timeline *metrics.Timeline) (*link, error) {
+	t.set(&t.timeline.ConnStart)
+	if l := d.idle.take(originOf(ready.request)); l != nil {
+		t.got(true)
+		timeline.Start = t.timeline.ConnDone
+		handler.Start(timeline.Start)
+		return l, nil
+	}
+	timeline.Start = t.timeline.ConnStart
+	handler.Start(timeline.Start)
+	l, err := d.connect(ctx, t, ready)
+	if err != nil {
+		return nil, err
+	}
+	t.got(false)
+	return l, nil
+}
+
+// connect opens a connection.
+func (d *direct) connect(ctx context.Context, t *trace, ready authorized) (*link, error) {
+	dialler := &net.Dialer{}
+	if d.poller != nil {
+		dialler.Control = stamp
+	}
+	host, port, err := hostPort(ready.request)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := dialler.DialContext(t.dialling(ctx), "tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, err
+	}
+	l := &link{under: &lower{conn}, stamps: stampClock{clock: d.clock}}
+	l.conn = l.under
+	if ready.request.URL.Scheme == "https" {
+		if err = l.secure(ctx, t, ready.tls, host); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok && d.poller != nil {
+		if l.socket, err = d.poller.adopt(tcp); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+		l.under.Conn = l.socket
+	}
+	return l, nil
+}
+
+// secure makes the handshake of TLS.
+func (l *link) secure(ctx context.Context, t *trace, settings *tls.Config, host string) error {
+	settings = settings.Clone()
+	if settings.ServerName == "" {
+		settings.ServerName = host
+	}
+	settings.NextProtos = []string{"http/1.1"}
+	l.tls = tls.Client(l.under, settings)
+	l.conn = l.tls
+	t.setFirst(&t.timeline.TLSStart)
+	err := l.tls.HandshakeContext(ctx)
+	t.handshakeDone(err)
+	return err
+}
+
+// originOf tells connections to different servers apart.
+func originOf(request *http.Request) string { return request.URL.Scheme + "://" + request.URL.Host }
+
+// hostPort is where a request goes to.
+func hostPort(request *http.Request) (host, port string, err error) {
+	host, err = httpguts.PunycodeHostPort(request.URL.Hostname())
+	if err != nil {
+		return "", "", fmt.Errorf("host %q: %w", request.URL.Hostname(), err)
+	}
+	if port = request.URL.Port(); port != "" {
+		return host, port, nil
+	}
+	if request.URL.Scheme == "https" {
+		return host, "443", nil
+	}
+	return host, "80", nil
+}
