@@ -4,6 +4,10 @@ SHELL       := bash
 ENGINE      ?= llama
 FUZZTIME    ?= 10s
 CONTAINER   ?= docker
+ROUNDS      ?= 3
+SCENARIOS   ?= 50x50 500x50 2000x10 unpaced1 unpaced8
+PEERS       ?= aiperf guidellm
+MARKDOWN    ?=
 
 binary   := bin/aiperf-exporter
 lint     := .cache/bin/golangci-lint
@@ -13,7 +17,7 @@ revision := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unkn
 date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo unknown)
 ldflags  := -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
-.PHONY: help build test race lint fuzz bench gen check e2e engines accuracy demo image
+.PHONY: help build test race lint fuzz bench gen check e2e engines soak accuracy compare demo image
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -48,8 +52,15 @@ e2e: build ## the binary as a process, scraped by a real Prometheus
 engines: build ## real inference servers; ENGINE=llama (default) or vllm, DURATION=1m
 	test/install/model.sh && test/install/$(ENGINE).sh && go test -tags engines -count=1 -v -timeout 30m -run '/$(ENGINE)$$' ./test/engines
 
+soak: ## three simulated days and a million requests at constant memory, one to three minutes
+	go test -tags soak -count=1 -v -timeout 30m -run '^TestThreeDays' ./generator
+
 accuracy: build ## measured latencies against the server's own truth, idle and with busy processors
 	go run ./test/accuracy -binary $(binary)
+
+compare: build ## cost and error beside others; ROUNDS=3 SCENARIOS='50x50 …' PEERS='aiperf guidellm' (or none) MARKDOWN=page
+	$(if $(PEERS),test/install/model.sh && test/install/peers.sh $(PEERS) && )go run ./test/compare -binary $(binary) -rounds $(ROUNDS) \
+		-scenarios '$(SCENARIOS)' -peers '$(PEERS)' -markdown '$(MARKDOWN)'
 
 demo: build ## the exporter with its embedded inference server
 	$(binary) demo

@@ -19,6 +19,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
+	"github.com/aiperf-exporter/aiperf-exporter/selftest"
 )
 
 // Config is the effective configuration: all layers joined, all defaults filled in. Load makes it; it does not change afterwards and
@@ -32,6 +33,7 @@ type Config struct {
 	SLOs        map[string]metrics.SLOConfig `koanf:"slos" yaml:"slos,omitempty"`
 	Targets     []Target                     `koanf:"targets" yaml:"targets"`
 	Metrics     metrics.Config               `koanf:"metrics" yaml:"metrics"`
+	SelfTest    selftest.Config              `koanf:"selftest" yaml:"selftest"`
 
 	// Warnings are what is allowed but probably not meant, in the order of files and lines.
 	Warnings []Finding `koanf:"-" yaml:"-"`
@@ -93,6 +95,10 @@ type Target struct {
 	SLO Names `koanf:"slo" yaml:"slo,omitempty"`
 	// name of an entry under `http_clients`; without it the entry `default`, if there is one, else the defaults
 	Client string `koanf:"client" yaml:"client,omitempty"`
+
+	// how output tokens are spread over the gaps between the events of a stream, for the series of throughput. Counts in the chunks are
+	// taken in any case, `endpoint.continuous_usage` asks for them
+	Accounting metrics.Accounting `koanf:"accounting" yaml:"accounting"`
 
 	Timeouts transport.Timeouts `koanf:"timeouts" yaml:"timeouts"`
 	// labels of the target on `aiperf_target_info`, and on all its series where `metrics.extra_labels` has the name

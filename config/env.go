@@ -11,7 +11,7 @@ const envPrefix = "AIPERF_EXPORTER__"
 
 // envBlocks are the blocks whose scalars may be set by the environment. Everything else is about what is sent where: that is in the
 // file, where it can be reviewed.
-var envBlocks = []string{"global", "metrics", "otlp", "debug"}
+var envBlocks = []string{"global", "metrics", "selftest", "otlp", "debug"}
 
 // envLayers turns each variable into a tree with one leaf, in the order of names.
 func envLayers(environ []string, order int) (roots []*node, findings []Finding) {

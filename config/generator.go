@@ -45,6 +45,7 @@ func (c *Config) target(t *Target) (generator.TargetConfig, error) {
 		LoadName:     loadName,
 		Load:         ld,
 		SLOs:         c.slosOf(t),
+		Accounting:   t.Accounting,
 		Client:       c.clientOf(t),
 		Seed:         t.Seed,
 		Labels:       maps.Clone(t.Labels),

@@ -49,7 +49,7 @@ func TestAFiveLineTargetRunsWithDefaults(t *testing.T) {
 		Targets: []generator.TargetConfig{{
 			Name: "a", URL: "http://127.0.0.1:8000", Model: "m", Endpoint: protocol,
 			WorkloadName: "default", Workload: workload.DefaultConfig(), LoadName: "default", Load: load.DefaultConfig(),
-			SLOs: []metrics.SLO{}, Seed: got.Targets[0].Seed,
+			SLOs: []metrics.SLO{}, Accounting: metrics.Estimated, Seed: got.Targets[0].Seed,
 		}},
 	}
 	if diff := cmp.Diff(want, got, withoutClients()); diff != "" {
@@ -86,7 +86,7 @@ http_clients:
   h2: {http_version: "2", max_event_size: 1KiB, max_response_size: 2KiB, basic_auth: {username: joe, password: x}}
 targets:
   - {name: second, url: "https://llm:8000/v1/", model: m, endpoint: {type: completions, path: /x}, workload: long, load: fast, slo: [b, a], client: h2,
-     seed: 9, labels: {team: ml}, timeouts: {total: 0, idle: 1s}}
+     seed: 9, labels: {team: ml}, timeouts: {total: 0, idle: 1s}, accounting: even_spread}
   - {name: off, url: "http://h", model: m, endpoint: {type: chat}, enabled: false}
   - {name: first, url: "http://h", model: m, endpoint: {type: chat}, seed: 1}
 `)
@@ -108,10 +108,11 @@ targets:
 					{Name: "b", Objective: 0.99, Window: 30 * 24 * time.Hour, CountDrops: true, Thresholds: []metrics.Threshold{{Metric: metrics.SLOPerUserThroughput, Limit: 20}}},
 					{Name: "a", Objective: 0.9, Window: 24 * time.Hour, CountDrops: true, Thresholds: []metrics.Threshold{{Metric: metrics.SLOTimeToFirstToken, Limit: 5e8}}},
 				},
-				Seed: 9, Labels: map[string]string{"team": "ml"},
+				Accounting: metrics.EvenSpread, Seed: 9, Labels: map[string]string{"team": "ml"},
 			},
 			{
-				Name: "first", URL: "http://h", Model: "m", Endpoint: chat, WorkloadName: "default", Workload: short, LoadName: "default", Load: slow, SLOs: []metrics.SLO{}, Seed: 1,
+				Name: "first", URL: "http://h", Model: "m", Endpoint: chat, WorkloadName: "default", Workload: short, LoadName: "default", Load: slow,
+				SLOs: []metrics.SLO{}, Accounting: metrics.Estimated, Seed: 1,
 			},
 		},
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/selftest"
 )
 
 // delimiter would separate the levels of flat keys. Ours are nested maps, because names have dots (gpt-4.1); a control character cannot
@@ -90,7 +91,7 @@ func decode(layers []map[string]any) (*Config, error) {
 // defaultLayer is what the file would say if all defaults were written out, for the entries that it has.
 func defaultLayer(written map[string]any) (map[string]any, error) {
 	out := map[string]any{}
-	for block, config := range map[string]any{"global": DefaultGlobal(), "metrics": metrics.DefaultConfig()} {
+	for block, config := range map[string]any{"global": DefaultGlobal(), "metrics": metrics.DefaultConfig(), "selftest": selftest.DefaultConfig()} {
 		m, err := defaultsOf(config)
 		if err != nil {
 			return nil, err
@@ -141,7 +142,7 @@ func fillTargets(all map[string]any) (random []bool, err error) {
 	if err != nil {
 		return nil, err
 	}
-	builtIn := map[string]any{"endpoint": protocol, "timeouts": timeouts, "enabled": true}
+	builtIn := map[string]any{"endpoint": protocol, "timeouts": timeouts, "accounting": string(metrics.Estimated), "enabled": true}
 	written, _ := all["defaults"].(map[string]any) // nil: the block is not written
 	targets, _ := all["targets"].([]any)
 	random = make([]bool, len(targets))

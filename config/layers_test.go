@@ -184,7 +184,7 @@ func TestEnvironmentSetsScalarsByTheirType(t *testing.T) {
 	t.Parallel()
 	config, problems := loadTexts(t, []string{
 		"AIPERF_EXPORTER__global__max_in_flight=9", "AIPERF_EXPORTER__global__max_rate=2.5", "AIPERF_EXPORTER__global__labels__region=007",
-		"AIPERF_EXPORTER__metrics__histograms=native", "AIPERF_EXPORTER_CONFIG_FILE=a flag, not a key", "OTHER=x",
+		"AIPERF_EXPORTER__metrics__histograms=native", "AIPERF_EXPORTER__selftest__enabled=true", "AIPERF_EXPORTER_CONFIG_FILE=a flag, not a key", "OTHER=x",
 	}, "global: {max_in_flight: 3, max_targets: 4}\n")
 	if problems != "" {
 		t.Fatal(problems)
@@ -195,6 +195,9 @@ func TestEnvironmentSetsScalarsByTheirType(t *testing.T) {
 	}
 	if got := config.Metrics.Histograms; got != "native" {
 		t.Errorf("got histograms %q, want native", got)
+	}
+	if !config.SelfTest.Enabled {
+		t.Error("the self-test is off, want it on")
 	}
 }
 
@@ -208,9 +211,9 @@ func TestEnvironmentThatHitsNoScalarIsAnError(t *testing.T) {
 		{"a list", "AIPERF_EXPORTER__metrics__extra_labels=team", "metrics.extra_labels: is a list, which cannot be set by an environment variable"},
 		{"a map", "AIPERF_EXPORTER__global=1", "global: is a map: name one of its keys"},
 		{"below a scalar", "AIPERF_EXPORTER__global__max_rate__x=1", "global.max_rate: must be a number, got a map"},
-		{"a target", "AIPERF_EXPORTER__targets__0__url=http://h", "targets.0.url: only keys of global, metrics, otlp, debug can be set by environment variables"},
-		{"a misspelled block", "AIPERF_EXPORTER__golbal__max_rate=1", `golbal.max_rate: only keys of global, metrics, otlp, debug can be set by environment variables, did you mean "global"?`},
-		{"no key", "AIPERF_EXPORTER__=1", ": only keys of global, metrics, otlp, debug can be set by environment variables"},
+		{"a target", "AIPERF_EXPORTER__targets__0__url=http://h", "targets.0.url: only keys of global, metrics, selftest, otlp, debug can be set by environment variables"},
+		{"a misspelled block", "AIPERF_EXPORTER__golbal__max_rate=1", `golbal.max_rate: only keys of global, metrics, selftest, otlp, debug can be set by environment variables, did you mean "global"?`},
+		{"no key", "AIPERF_EXPORTER__=1", ": only keys of global, metrics, selftest, otlp, debug can be set by environment variables"},
 		{"a block of a later version", "AIPERF_EXPORTER__otlp__enabled=true", "otlp: not available in this version"},
 		{"the wrong type", "AIPERF_EXPORTER__global__max_in_flight=many", `global.max_in_flight: must be a whole number, got "many"`},
 		{"nothing for a number", "AIPERF_EXPORTER__global__max_in_flight=", `global.max_in_flight: must be a whole number, got ""`},

@@ -26,6 +26,7 @@ func (c *Config) validate() []error {
 	return slices.Concat(
 		c.Global.validate("global"),
 		c.Metrics.Validate("metrics"),
+		c.SelfTest.Validate("selftest"),
 		validateExtraLabels("metrics.extra_labels", c.Metrics.ExtraLabels, c.Global.Labels),
 		validateEntries("secrets", c.Secrets, (*Secret).validate),
 		validateEntries("http_clients", c.HTTPClients, (*HTTPClient).Validate),
@@ -155,6 +156,7 @@ func (t *Target) validate(path string) []error {
 	}
 	errs = append(errs, t.Endpoint.Validate(path+".endpoint")...)
 	errs = append(errs, t.Endpoint.validateCredential(path+".endpoint")...)
+	errs = append(errs, t.Accounting.Validate(path+".accounting")...)
 	errs = append(errs, validateTimeouts(path+".timeouts", t.Timeouts)...)
 	return append(errs, validateLabels(path+".labels", t.Labels)...)
 }

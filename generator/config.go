@@ -33,6 +33,7 @@ type TargetConfig struct {
 	LoadName     string
 	Load         load.Config
 	SLOs         []metrics.SLO
+	Accounting   metrics.Accounting
 	Client       transport.Config
 	// Seed makes arrivals and prompts reproducible; the config fills in a random one when the file has none.
 	Seed   uint64
@@ -47,13 +48,14 @@ func (c *TargetConfig) info() metrics.TargetInfo {
 		Workload:        c.WorkloadName,
 		URL:             c.PublicURL(),
 		EndpointType:    string(c.Endpoint.Type),
-		Streaming:       c.Workload.Stream,
+		Streaming:       (&endpoint.Turn{Stream: c.Workload.Stream, Extra: c.Workload.Extra}).Streams(),
 		Load:            c.LoadName,
 		LoadMode:        string(c.Load.Mode),
 		RateHz:          c.Load.Hz(),
 		Paused:          c.Load.Paused,
 		HTTPVersion:     string(c.Client.Version),
 		ConnectionReuse: string(c.Client.Reuse),
+		Accounting:      c.Accounting,
 		SLOs:            c.SLOs,
 		Labels:          c.Labels,
 	}

@@ -31,14 +31,18 @@ type exchange struct {
 	contentRead int64 // number of the read that completed the last content event
 }
 
-// flight hears of a request while it runs: *metrics.Flight.
+// flight hears of a request that is no warm-up while it runs: *metrics.Flight.
 type flight interface {
 	Start(at, inputTokens int64)
 	Content(at int64, output metrics.Count)
 }
 
 // Start implements transport.Handler.
-func (x *exchange) Start(at int64) { x.flight.Start(at, int64(x.inputTokens)) }
+func (x *exchange) Start(at int64) {
+	if !x.record.Warmup {
+		x.flight.Start(at, int64(x.inputTokens))
+	}
+}
 
 // Event implements transport.Handler.
 func (x *exchange) Event(ev *transport.Event) transport.Verdict {
@@ -112,7 +116,9 @@ func (x *exchange) content(ev *transport.Event) {
 	}
 	x.contentRead = ev.Read
 	r.Content = append(r.Content, ev.At)
-	x.flight.Content(ev.At, c.Usage.Output)
+	if !ev.Body { // what comes whole has no decode
+		x.flight.Content(ev.At, c.Usage.Output)
+	}
 	if (c.Text || c.Tool) && r.Time.FirstOutput == 0 {
 		r.Time.FirstOutput = ev.At
 	}

@@ -19,3 +19,9 @@ type unwatched struct{}
 
 func (unwatched) Start(_, _ int64)             {}
 func (unwatched) Content(int64, metrics.Count) {}
+
+// Carry has the target's requests carried by c from now on. Not while it runs.
+func (t *Target) Carry(c client) {
+	t.client.Close()
+	t.client = c
+}

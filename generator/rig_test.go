@@ -65,6 +65,14 @@ func newRig(tb testing.TB, url string, configure ...func(*generator.TargetConfig
 		Clock: r.clock, Store: store, Limiter: load.NewLimiter(0, 0), Logger: slog.New(slog.DiscardHandler),
 		UserAgent: "test", Observer: r,
 	}
+	if r.config.Client.Timestamps == transport.KernelTimestamps { // simulated time has no use for it
+		poller, err := transport.NewPoller(r.clock)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(poller.Close)
+		r.deps.Poller = poller
+	}
 	return r
 }
 

@@ -22,7 +22,9 @@ type Deps struct {
 	Clock   *metrics.SystemClock
 	Store   *metrics.Store
 	Limiter *load.Limiter
-	Logger  *slog.Logger
+	// Poller reads the answers, by the kernel's stamps; nil: each request reads its own, by those of its reads.
+	Poller *transport.Poller
+	Logger *slog.Logger
 	// Instance tells this exporter from others with the same targets.
 	Instance  string
 	UserAgent string
@@ -40,6 +42,12 @@ type Observer interface {
 	Dropped(target string, reason metrics.DropReason, n int64)
 }
 
+// client carries requests to a server: *transport.Client, or in tests a server that lives in simulated time.
+type client interface {
+	Do(ctx context.Context, request *transport.Request, timeline *metrics.Timeline, handler transport.Handler) transport.Answer
+	Close()
+}
+
 // Target is one target: arrival → admit → build → send → decode → record.
 type Target struct {
 	config   TargetConfig
@@ -47,7 +55,7 @@ type Target struct {
 	url      string
 	codec    endpoint.Codec
 	workload *workload.Workload
-	client   *transport.Client
+	client   client
 	series   *metrics.Target
 	failures *failureLog
 	buffers  sync.Pool // *[]byte, request bodies
@@ -67,7 +75,7 @@ func NewTarget(config TargetConfig, deps Deps) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("target %q: url: %w", config.Name, err)
 	}
-	client, err := transport.New(config.Client, deps.Clock)
+	carrier, err := transport.New(config.Client, deps.Clock, deps.Poller)
 	if err != nil {
 		return nil, fmt.Errorf("target %q: %w", config.Name, err)
 	}
@@ -77,7 +85,7 @@ func NewTarget(config TargetConfig, deps Deps) (*Target, error) {
 		url:      url,
 		codec:    codec,
 		workload: workload.New(&config.Workload, config.Seed, config.Name),
-		client:   client,
+		client:   carrier,
 		series:   deps.Store.Add(config.info()),
 		failures: newFailureLog(deps.Logger.With(slog.String("target", config.Name)), deps.Clock),
 	}

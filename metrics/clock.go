@@ -1,5 +1,5 @@
-// Package metrics is what it means: a finished request's record, the measures and the verdicts that follow from it, and the store that
-// shows them as Prometheus series. It reads no socket and knows no protocol; everything is handed in.
+// Package metrics is what it means: a finished request's record, the measures and the verdicts that follow from it, the sweep that adds up
+// over time what requests do together, and the store that shows them all as Prometheus series. It reads no socket and knows no protocol; everything is handed in.
 //
 // To add a series: one line in the table of series.go, one observation in flight.go, observe.go or process.go.
 package metrics

@@ -17,6 +17,9 @@ func (t *Target) Dropped(reason DropReason, n int64) {
 
 func (t *Target) drop(reason DropReason, n float64) {
 	t.values[t.at.dropped[reason]] += n
+	if reason.OwnFault() {
+		t.store.Suspect(SuspectDrops, t.store.options.Clock.Now())
+	}
 	if !reason.CausedByServer() {
 		return
 	}
@@ -69,19 +72,24 @@ func (t *Target) takeOff() *Flight {
 type Flight struct {
 	target *Target
 	phase  string
+	open   openRequest
 }
 
-// Start notes that the request leaves this process at the instant at, with a prompt that has inputTokens as far as is known by now.
+// Start notes that the request leaves this process at the instant at, with a prompt that has inputTokens as far as is known by now. It is
+// not called for a request that never leaves, nor for one of the warm-up, which has no part in the throughput.
 func (f *Flight) Start(at, inputTokens int64) {
-	_, _ = at, inputTokens
-}
-
-// Content notes a content event that arrived at the instant at. output is the number of tokens so far, if the event tells it.
-func (f *Flight) Content(at int64, output Count) {
-	_, _ = at, output
 	t := f.target
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.sweep.start(&f.open, at, inputTokens, t.info.Streaming)
+}
+
+// Content notes a content event of a stream that arrived at the instant at. output is the number of tokens so far, if the event tells it.
+func (f *Flight) Content(at int64, output Count) {
+	t := f.target
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sweep.content(&f.open, at, output)
 	if f.phase == "decode" {
 		return
 	}
@@ -106,7 +114,9 @@ func (f *Flight) Finish(r *Record) (Measures, []Verdict) {
 			verdicts[i] = t.info.SLOs[i].Evaluate(r, &m)
 		}
 	}
+	gaps := t.hist.countGaps(r)
 	t.mu.Lock()
+	t.sweep.finish(&f.open, r)
 	t.values[t.at.inflight[f.phase]]--
 	if r.Warmup {
 		t.values[t.at.warmup[r.Outcome]]++
@@ -116,15 +126,20 @@ func (f *Flight) Finish(r *Record) (Measures, []Verdict) {
 	if invalid != "" {
 		t.values[t.at.invalid[invalid]]++
 	}
+	if r.Suspect = t.store.process.suspicion.Touches(r.begin()); r.Suspect {
+		t.values[t.at.suspect]++
+	}
 	t.countOutcome(r)
 	t.countTransport(r)
 	t.countTokens(r)
 	t.countVerdicts(verdicts)
 	t.served(r.ServedModel)
+	if invalid == "" {
+		t.hist.observe(r, &m, gaps)
+	}
 	t.mu.Unlock()
 
 	if invalid == "" {
-		t.hist.observe(r, &m)
 		t.store.process.observe(r)
 	}
 	return m, verdicts
@@ -155,6 +170,7 @@ func (t *Target) countTransport(r *Record) {
 	}
 	if r.ConnObtained {
 		t.values[t.at.reused[r.ConnReused]]++
+		t.values[t.at.connections[r.ConnReused]]++
 		t.values[t.at.requestBytes] += float64(r.RequestBytes)
 	}
 	t.values[t.at.responseBytes] += float64(r.ResponseBytes)

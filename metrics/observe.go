@@ -3,6 +3,7 @@ package metrics
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -55,56 +56,69 @@ func phases() map[string]observation {
 	}
 }
 
-// histograms are the per-request histograms of a target, resolved once.
+// histograms are the per-request histograms of a target.
 type histograms struct {
-	perRequest []histogram
-	gaps       prometheus.Observer
+	all   []histogram
+	feeds []feed
+	gaps  int // index of the one that has a value for each gap between content events
+	spare *sync.Pool
 }
 
-// histogram is one child and what it shows.
-type histogram struct {
-	child    prometheus.Observer
-	of       observation
-	exemplar bool
+// feed is what a finished request adds to a histogram.
+type feed struct {
+	to int // index in histograms.all
+	of observation
 }
+
+const gapSeries = "aiperf_inter_chunk_latency_seconds"
 
 func newHistograms(s *Store, base []string) histograms {
-	var h histograms
+	h := histograms{spare: &s.spareGaps}
 	for i := range s.series {
 		series := &s.series[i]
-		vec := s.vecs[series.Name]
+		l := s.layouts[series.Name]
 		for _, label := range slices.Sorted(maps.Keys(series.observe)) {
 			labels := slices.Clone(base)
 			if label != "" {
 				labels = append(labels, label)
 			}
-			h.perRequest = append(h.perRequest, histogram{vec.WithLabelValues(labels...), series.observe[label], series.Exemplars})
+			h.feeds = append(h.feeds, feed{len(h.all), series.observe[label]})
+			h.all = append(h.all, newHistogram(l, prometheus.MakeLabelPairs(l.desc, labels)))
 		}
 	}
-	h.gaps = s.vecs["aiperf_inter_chunk_latency_seconds"].WithLabelValues(base...)
+	l := s.layouts[gapSeries]
+	h.gaps = len(h.all)
+	h.all = append(h.all, newHistogram(l, prometheus.MakeLabelPairs(l.desc, base)))
 	return h
 }
 
-func (h *histograms) observe(r *Record, m *Measures) {
-	exemplar := prometheus.Labels{"request_id": r.RequestID}
-	for i := range h.perRequest {
-		child := &h.perRequest[i]
-		value := child.of(r, m)
+// countGaps counts the gaps of a request. There may be thousands, so this is done before the lock of the target is taken.
+func (h *histograms) countGaps(r *Record) *histogram {
+	gaps := h.spare.Get().(*histogram)
+	if r.Outcome == Success && r.Streaming {
+		for i := 1; i < len(r.Content); i++ {
+			gaps.observe(Seconds(r.Content[i] - r.Content[i-1]))
+		}
+	}
+	return gaps
+}
+
+// observe adds a request and its gaps, which it takes back. The lock of the target is held.
+func (h *histograms) observe(r *Record, m *Measures, gaps *histogram) {
+	for i := range h.feeds {
+		value := h.feeds[i].of(r, m)
 		if !value.Defined {
 			continue
 		}
-		if observer, ok := child.child.(prometheus.ExemplarObserver); ok && child.exemplar && r.RequestID != "" {
-			observer.ObserveWithExemplar(value.V, exemplar)
-		} else {
-			child.child.Observe(value.V)
+		to := &h.all[h.feeds[i].to]
+		at := to.observe(value.V)
+		if len(to.exemplars) > 0 && r.RequestID != "" {
+			to.exemplars[at] = exemplar{value.V, r.Time.End, r.RequestID}
 		}
 	}
-	if r.Outcome != Success || !r.Streaming {
-		return
-	}
-	for i := 1; i < len(r.Content); i++ {
-		h.gaps.Observe(Seconds(r.Content[i] - r.Content[i-1]))
-	}
+	h.all[h.gaps].merge(gaps)
+	gaps.reset()
+	h.spare.Put(gaps)
 }
 
 func observe(o prometheus.Observer, v Value) {

@@ -77,6 +77,9 @@ func (r DropReason) CausedByServer() bool {
 	return false
 }
 
+// OwnFault tells whether a drop is a fault of this process or of its host: it makes what is measured at that time suspect.
+func (r DropReason) OwnFault() bool { return r == DropSchedulerLate || r == DropGlobalLimit }
+
 // FinishReason is why the server stopped generating.
 type FinishReason string
 

@@ -14,10 +14,13 @@ type process struct {
 	wakeup, lag, instrument, prepare, dnsIn prometheus.Histogram
 	decodeNs                                atomic.Int64
 	panics                                  map[Component]*atomic.Int64
+	suspicion                               Suspicion
 
-	mu         sync.Mutex // guards the two below
+	mu         sync.Mutex // guards those below
 	lastOffset time.Duration
 	clockSteps int
+	throttled  Value     // seconds; undefined outside containers
+	selfTest   *SelfTest // nil = there is none
 }
 
 func newProcess(s *Store) *process {
@@ -25,27 +28,44 @@ func newProcess(s *Store) *process {
 	for _, c := range Components {
 		p.panics[c] = &atomic.Int64{}
 	}
-	histogram := func(name string) prometheus.Histogram {
-		for i := range s.series {
-			if s.series[i].Name == name {
-				return prometheus.NewHistogram(s.histogramOpts(&s.series[i]))
-			}
-		}
-		panic("metrics: no series " + name)
-	}
-	p.wakeup = histogram("aiperf_scheduler_wakeup_delay_seconds")
-	p.lag = histogram("aiperf_exporter_schedule_lag_seconds")
-	p.instrument = histogram("aiperf_exporter_instrument_delay_seconds")
-	p.prepare = histogram("aiperf_exporter_prepare_seconds")
-	p.dnsIn = histogram("aiperf_exporter_dns_lookup_seconds")
+	p.wakeup = s.histogram("aiperf_scheduler_wakeup_delay_seconds")
+	p.lag = s.histogram("aiperf_exporter_schedule_lag_seconds")
+	p.instrument = s.histogram("aiperf_exporter_instrument_delay_seconds")
+	p.prepare = s.histogram("aiperf_exporter_prepare_seconds")
+	p.dnsIn = s.histogram("aiperf_exporter_dns_lookup_seconds")
 	return p
+}
+
+// histogram makes one of the process, as the table has it.
+func (s *Store) histogram(name string) prometheus.Histogram {
+	for i := range s.series {
+		if s.series[i].Name == name {
+			return prometheus.NewHistogram(s.histogramOpts(&s.series[i]))
+		}
+	}
+	panic("metrics: no series " + name)
 }
 
 // WokeUp notes that a scheduler that wanted to wake at one instant did at another, and tells whether the wall clock was found to have been
 // set; that is told once for each time.
 func (s *Store) WokeUp(wanted, now int64) (clockSet bool) {
 	s.process.wakeup.Observe(Seconds(max(0, now-wanted)))
+	if now-wanted > int64(lateWakeup) {
+		s.Suspect(SuspectWakeup, now)
+	}
 	return s.process.watchClock()
+}
+
+// Suspect notes a fault of this program or of its host that was found at an instant.
+func (s *Store) Suspect(cause SuspectCause, at int64) { s.process.suspicion.Note(cause, at) }
+
+// CPUThrottled adds time for which the host denied this container the processor, summed over processors. The series begins with the first
+// call, which only a process in a container makes.
+func (s *Store) CPUThrottled(ns int64) {
+	p := s.process
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.throttled = Value{V: p.throttled.V + Seconds(ns), Defined: true}
 }
 
 // Prepared notes how long a request took to build.
@@ -60,7 +80,21 @@ func (s *Store) InstrumentDelay(ns int64) { s.process.instrument.Observe(Seconds
 // Panicked counts a panic that was caught.
 func (s *Store) Panicked(c Component) { s.process.panics[c].Add(1) }
 
-func (p *process) collect(ch chan<- prometheus.Metric) {
+// totals are sums over the targets, as a scrape has seen them.
+type totals struct {
+	running float64
+	states  map[TargetState]int
+}
+
+func (s *totals) add(t *Target, now *snapshot) {
+	if s.states == nil {
+		s.states = map[TargetState]int{}
+	}
+	s.running += now.values[t.at.inflight["prefill"]] + now.values[t.at.inflight["decode"]]
+	s.states[now.state]++
+}
+
+func (p *process) collect(ch chan<- prometheus.Metric, sums *totals) {
 	for _, h := range []prometheus.Histogram{p.wakeup, p.lag, p.instrument, p.prepare, p.dnsIn} {
 		h.Collect(ch)
 	}
@@ -80,21 +114,11 @@ func (p *process) collect(ch chan<- prometheus.Metric) {
 	p.mu.Unlock()
 	gauge("aiperf_clock_offset_seconds", offset.Seconds())
 	counter("aiperf_exporter_wall_clock_steps_total", float64(steps))
+	p.collectFaults(ch)
 
-	inflight := 0.0
-	states := map[TargetState]int{}
-	for name, t := range s.targets {
-		sum := t.summary()
-		inflight += sum.running
-		states[sum.state]++
-		gauge("aiperf_exporter_target_generation", float64(s.generations[name]), name)
-		gauge("aiperf_exporter_series", float64(s.options.Config.SeriesOf(t.info.SLOs, s.options.SLOs)), name)
-		counter("aiperf_exporter_connections_opened_total", sum.opened, name)
-		counter("aiperf_exporter_connections_reused_total", sum.reused, name)
-	}
-	gauge("aiperf_exporter_inflight_requests", inflight)
+	gauge("aiperf_exporter_inflight_requests", sums.running)
 	for _, state := range TargetStates {
-		gauge("aiperf_exporter_targets", float64(states[state]), string(state))
+		gauge("aiperf_exporter_targets", float64(sums.states[state]), string(state))
 	}
 	if s.options.SecretReadErrors != nil {
 		for name, n := range s.options.SecretReadErrors() {
@@ -104,6 +128,24 @@ func (p *process) collect(ch chan<- prometheus.Metric) {
 	gauge("aiperf_exporter_config_info", 1, s.options.ConfigHash)
 	gauge("aiperf_exporter_config_last_reload_successful", 1)
 	gauge("aiperf_exporter_config_last_reload_success_timestamp_seconds", unixSeconds(s.start))
+}
+
+// collectFaults tells how far this program and its host are to be trusted.
+func (p *process) collectFaults(ch chan<- prometheus.Metric) {
+	p.mu.Lock()
+	throttled, selfTest := p.throttled, p.selfTest
+	p.mu.Unlock()
+	s := p.store
+	if throttled.Defined {
+		s.emit(ch, "aiperf_exporter_cpu_throttled_seconds_total", Counter, s.start, throttled.V)
+	}
+	now := s.options.Clock.Now()
+	for _, cause := range SuspectCauses {
+		s.emit(ch, "aiperf_exporter_suspect", Gauge, s.start, boolValue(p.suspicion.Holds(cause, now)), string(cause))
+	}
+	if selfTest != nil {
+		selfTest.collect(ch, now)
+	}
 }
 
 // watchClock compares the wall clock's offset with that of the look before: more than a second apart is a step.

@@ -1,6 +1,9 @@
 package metrics
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // Count is a number of tokens that a server may or may not have told. Zero is a value; absence is not zero.
 type Count struct {
@@ -64,6 +67,8 @@ type Record struct {
 	RequestID string
 	Warmup    bool // counted apart, touches no other series
 	Streaming bool
+	// Suspect: this program or its host was at fault while the request lived, see Suspicion. Flight.Finish decides it.
+	Suspect bool
 
 	Time Timeline
 	// Content holds the instant of each content event, ascending; successive equal instants are real (one read). It is only valid
@@ -111,6 +116,9 @@ func (r *Record) LengthError() (tokens int64, wrong bool) {
 	tokens = r.Usage.Output.N - r.RequestedTokens
 	return tokens, math.Abs(float64(tokens)) > min(float64(r.RequestedTokens)*.05, 50)
 }
+
+// begin is when the life of the request began: the instant at which it was wanted, its start where there is no schedule.
+func (r *Record) begin() int64 { return cmp.Or(r.Time.Sched, r.Time.Start) }
 
 // InvalidReason says what is impossible about a record.
 type InvalidReason string

@@ -40,6 +40,8 @@ type Series struct {
 	// observe says what a finished request adds to a histogram, by the value of its label, "" if it has none; nil for a histogram that is
 	// not of one value per request.
 	observe map[string]observation
+	// weighted: a histogram of the sweep, whose observations weigh as much as they lasted.
+	weighted bool
 }
 
 // observation takes from a finished request what a histogram is to show; undefined = nothing.

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,14 +24,16 @@ type Options struct {
 
 // Store holds everything that is measured, and is the one collector of it. Observations go to the Target that Add returns.
 //
-// Lock order: Store.mu before Target.mu.
+// Lock order: Store.mu before Target.mu before Suspicion.mu.
 type Store struct {
 	options Options
 	start   time.Time
 	series  []Series
 	descs   map[string]*prometheus.Desc
-	vecs    map[string]*prometheus.HistogramVec
+	layouts map[string]*layout // of the histograms with values of requests
 	process *process
+
+	spareGaps sync.Pool // *histogram, empty
 
 	mu          sync.RWMutex
 	targets     map[string]*Target
@@ -45,23 +48,36 @@ func NewStore(options Options) *Store {
 		start:       options.Clock.Wall(options.Clock.Now()),
 		series:      Table(),
 		descs:       map[string]*prometheus.Desc{},
-		vecs:        map[string]*prometheus.HistogramVec{},
+		layouts:     map[string]*layout{},
 		targets:     map[string]*Target{},
 		generations: map[string]int{},
 	}
 	for i := range s.series {
 		series := &s.series[i]
-		if series.Kind == Histogram && series.Scope == PerTarget {
-			s.vecs[series.Name] = prometheus.NewHistogramVec(s.histogramOpts(series), s.labelNames(series))
-			continue
-		}
 		s.descs[series.Name] = prometheus.NewDesc(series.Name, series.Help, s.labelNames(series), nil)
+		if series.Kind == Histogram && series.Scope == PerTarget && !series.weighted {
+			s.layouts[series.Name] = s.layout(series)
+		}
+	}
+	s.spareGaps.New = func() any {
+		h := newHistogram(s.layouts[gapSeries], nil)
+		return &h
 	}
 	s.process = newProcess(s)
 	return s
 }
 
-// histogramOpts are the same for all targets: classic and native in one, or one of both.
+// layout is the same for all targets, so that they aggregate.
+func (s *Store) layout(series *Series) *layout {
+	return &layout{
+		desc:      s.descs[series.Name],
+		bounds:    boundaries(series, s.options.SLOs),
+		kind:      s.options.Config.Histograms,
+		exemplars: series.Exemplars,
+	}
+}
+
+// histogramOpts are those of a histogram of the process: classic and native in one, or one of both.
 func (s *Store) histogramOpts(series *Series) prometheus.HistogramOpts {
 	opts := prometheus.HistogramOpts{Name: series.Name, Help: series.Help}
 	if s.options.Config.Histograms != HistogramsNative {
@@ -69,10 +85,7 @@ func (s *Store) histogramOpts(series *Series) prometheus.HistogramOpts {
 	}
 	if s.options.Config.Histograms != HistogramsClassic {
 		opts.NativeHistogramBucketFactor = 1.1
-		threshold := 1e-6
-		if series.Scope == PerProcess {
-			threshold = 1e-5 // delays of this program reach further down than those of a server, and 160 buckets not that far
-		}
+		const threshold = 1e-5 // delays of this program reach further down than those of a server, and 160 buckets not that far
 		opts.NativeHistogramZeroThreshold = threshold
 		opts.NativeHistogramMaxZeroThreshold = threshold
 		opts.NativeHistogramMaxBucketNumber = 160
@@ -116,9 +129,6 @@ func (s *Store) Remove(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.targets, name)
-	for _, vec := range s.vecs {
-		vec.DeletePartialMatch(prometheus.Labels{"target": name})
-	}
 }
 
 // Describe implements prometheus.Collector.
@@ -126,25 +136,32 @@ func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 	for _, desc := range s.descs {
 		ch <- desc
 	}
-	for _, vec := range s.vecs {
-		vec.Describe(ch)
-	}
 }
 
 // Collect implements prometheus.Collector.
 func (s *Store) Collect(ch chan<- prometheus.Metric) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, vec := range s.vecs {
-		vec.Collect(ch)
+	var now snapshot
+	var sums totals
+	for _, t := range s.inOrder() {
+		now.take(t)
+		sums.add(t, &now)
+		now.send(t, ch)
 	}
-	for _, t := range s.targets {
-		t.collect(ch)
-	}
-	s.process.collect(ch)
+	s.process.collect(ch, &sums)
 }
 
-// emit sends the value of a counter or gauge.
+// inOrder are the targets by name: what is collected in order is sorted faster.
+func (s *Store) inOrder() []*Target {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := make([]*Target, 0, len(s.targets))
+	for _, name := range slices.Sorted(maps.Keys(s.targets)) {
+		out = append(out, s.targets[name])
+	}
+	return out
+}
+
+// emit sends the value of a counter or gauge of the process.
 func (s *Store) emit(ch chan<- prometheus.Metric, name string, kind Kind, created time.Time, value float64, labels ...string) {
 	desc := s.descs[name]
 	var metric prometheus.Metric

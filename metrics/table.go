@@ -5,7 +5,7 @@ import "slices"
 // Table lists every series of our own; go_*, process_* and promhttp_* come from client_golang. Nothing outside this file names a series:
 // the registry, the series command and the reference in docs/ are made from it.
 func Table() []Series {
-	return slices.Concat(latencySeries(), tokenSeries(), requestSeries(), sloSeries(), stateSeries(), exporterSeries())
+	return slices.Concat(latencySeries(), tokenSeries(), requestSeries(), sloSeries(), sweepSeries(), stateSeries(), exporterSeries())
 }
 
 func latencySeries() []Series {
@@ -171,6 +171,10 @@ func requestSeries() []Series {
 			Help: "Finished warm-up requests, which touch no other series of requests.",
 		},
 		{
+			Name: "aiperf_suspect_requests_total", Kind: Counter, Scope: PerTarget, Unit: "requests",
+			Help: "Finished requests, any outcome, during which this program or its host was at fault (aiperf_exporter_suspect); they count in all other series as well. Warm-up requests are left out.",
+		},
+		{
 			Name: "aiperf_http_responses_total", Kind: Counter, Scope: PerTarget, Unit: "responses", Labels: []Label{{"code", HTTPCodes}},
 			Help: "HTTP answers by status code; the usual codes exist from the start, others appear when first seen, at most 60.",
 		},
@@ -296,6 +300,26 @@ func exporterSeries() []Series {
 		{
 			Name: "aiperf_scheduler_wakeup_delay_seconds", Kind: Histogram, Scope: PerProcess, Unit: "seconds", Bounds: boundsFirst,
 			Help: "Time from the intended to the actual wake-up of a load scheduler, before any limiter. A fault of this host, not of a server.",
+		},
+		{
+			Name: "aiperf_selftest_error_seconds", Kind: Histogram, Scope: PerProcess, Unit: "seconds", Bounds: boundsFirst,
+			Help: "Distance between the measured instant of a content event of the null target and that of its plan, every event; its server shares this process, so its own delay is included. Absent without selftest.enabled.",
+		},
+		{
+			Name: "aiperf_selftest_error_bar_seconds", Kind: Gauge, Scope: PerProcess, Unit: "seconds",
+			Help: "99th percentile of the errors of the null target in the last minute: what this exporter may be wrong by now. Absent without selftest.enabled, and while nothing was measured for a minute.",
+		},
+		{
+			Name: "aiperf_selftest_requests_total", Kind: Counter, Scope: PerProcess, Unit: "requests", Labels: []Label{labelOutcome},
+			Help: "Finished requests to the null target by outcome. Absent without selftest.enabled.",
+		},
+		{
+			Name: "aiperf_exporter_suspect", Kind: Gauge, Scope: PerProcess, Labels: []Label{{"cause", words(SuspectCauses)}},
+			Help: "Whether a fault of this program or its host was found in the last 30 seconds: wakeup (a load scheduler 0.1 s late), drops (scheduler_late or global_limit), cpu_throttled (over 5 % of the time), selftest (error bar above selftest.limit, or a failure), go_scheduler (over 1 % of ready goroutines waited 10 ms). 0 also for what is not watched.",
+		},
+		{
+			Name: "aiperf_exporter_cpu_throttled_seconds_total", Kind: Counter, Scope: PerProcess, Unit: "seconds",
+			Help: "Time for which the control group of this process, or one around it, was denied the processor because its quota was used up, summed over processors. Absent outside control groups.",
 		},
 		{
 			Name: "aiperf_exporter_schedule_lag_seconds", Kind: Histogram, Scope: PerProcess, Unit: "seconds", Bounds: boundsSelf,

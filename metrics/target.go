@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // TargetInfo is what the series of a target need to know about it.
@@ -21,6 +22,7 @@ type TargetInfo struct {
 	Paused                bool
 	HTTPVersion           string
 	ConnectionReuse       string
+	Accounting            Accounting // of output tokens, where the events do not tell
 	SLOs                  []SLO
 	Labels                map[string]string // from the configuration
 }
@@ -28,25 +30,29 @@ type TargetInfo struct {
 // slot is the place of a counter or gauge in Target.values.
 type slot int
 
+// child is a counter or gauge.
 type child struct {
-	name   string
+	desc   *prometheus.Desc
 	kind   Kind
-	labels []string
+	labels []*dto.LabelPair
 }
 
 // Target takes the events of one target and holds its series. All counters and gauges change under one lock and are read in one go, so
 // that arrivals = sent + dropped + queued at every scrape. Safe for concurrent use.
 type Target struct {
-	store   *Store
-	info    TargetInfo
-	base    []string
-	created time.Time
-	hist    histograms
-	at      slots
+	store    *Store
+	info     TargetInfo
+	base     []string
+	created  time.Time
+	hist     histograms
+	weighted []weightedChild
+	at       slots
 
 	mu       sync.Mutex
+	sweep    sweep
 	values   []float64
 	children []child
+	gauges   int // among children; all of them are there from the start
 	codes    map[int]slot
 	state    TargetState
 
@@ -66,8 +72,9 @@ type slots struct {
 	dropped                            map[DropReason]slot
 	inflight                           map[string]slot
 	requests, warmup                   map[Outcome]slot
+	suspect                            slot
 	errors                             map[ErrorClass]slot
-	reused                             map[bool]slot
+	reused, connections                map[bool]slot
 	requestBytes, responseBytes        slot
 	keepAlives, parseErrors, fallbacks slot
 	invalid                            map[InvalidReason]slot
@@ -83,14 +90,17 @@ type slots struct {
 	stampSource                        map[string]slot
 	good, sloRequests                  []slot               // by index of TargetInfo.SLOs
 	violations                         []map[SLOMetric]slot // likewise
+	sweep                              sweepSlots
 }
 
 func newTarget(s *Store, info TargetInfo) *Target {
+	now := s.options.Clock.Now()
 	t := &Target{
 		store:   s,
 		info:    info,
 		base:    []string{info.Name, info.Model, info.Workload},
-		created: s.options.Clock.Wall(s.options.Clock.Now()),
+		created: s.options.Clock.Wall(now),
+		sweep:   newSweep(now, info.Accounting),
 		codes:   map[int]slot{},
 
 		servedModels: map[string]bool{},
@@ -103,12 +113,23 @@ func newTarget(s *Store, info TargetInfo) *Target {
 	t.addCounters()
 	t.addSLOs()
 	t.addGauges()
+	t.addOwn()
+	t.addSweep()
 	return t
 }
 
 func (t *Target) add(name string, kind Kind, labels ...string) slot {
-	t.children = append(t.children, child{name, kind, slices.Concat(t.base, labels)})
+	return t.addChild(name, kind, slices.Concat(t.base, labels)...)
+}
+
+// addChild makes a child with just these labels.
+func (t *Target) addChild(name string, kind Kind, labels ...string) slot {
+	desc := t.store.descs[name]
+	t.children = append(t.children, child{desc, kind, prometheus.MakeLabelPairs(desc, labels)})
 	t.values = append(t.values, 0)
+	if kind == Gauge {
+		t.gauges++
+	}
 	return slot(len(t.values) - 1)
 }
 
@@ -128,6 +149,7 @@ func (t *Target) addCounters() {
 	a.dropped = addEach(t, "aiperf_arrivals_dropped_total", Counter, DropReasons)
 	a.requests = addEach(t, "aiperf_requests_total", Counter, Outcomes)
 	a.warmup = addEach(t, "aiperf_warmup_requests_total", Counter, Outcomes)
+	a.suspect = t.add("aiperf_suspect_requests_total", Counter)
 	a.errors = addEach(t, "aiperf_request_errors_total", Counter, ErrorClasses)
 	for _, code := range HTTPCodes {
 		n, err := strconv.Atoi(code)
@@ -201,6 +223,17 @@ func (t *Target) addGauges() {
 	t.values[a.info] = 1
 }
 
+// addOwn makes the series of the process that are told for each target.
+func (t *Target) addOwn() {
+	name, s := t.info.Name, t.store
+	t.values[t.addChild("aiperf_exporter_target_generation", Gauge, name)] = float64(s.generations[name])
+	t.values[t.addChild("aiperf_exporter_series", Gauge, name)] = float64(s.options.Config.SeriesOf(t.info.SLOs, s.options.SLOs))
+	t.at.connections = map[bool]slot{
+		true:  t.addChild("aiperf_exporter_connections_reused_total", Counter, name),
+		false: t.addChild("aiperf_exporter_connections_opened_total", Counter, name),
+	}
+}
+
 func (t *Target) infoLabels(servedModel string) []string {
 	i := &t.info
 	labels := []string{i.URL, i.EndpointType, strconv.FormatBool(i.Streaming), i.Load, i.LoadMode, i.HTTPVersion, i.ConnectionReuse, servedModel}
@@ -225,7 +258,8 @@ func (t *Target) served(model string) {
 	}
 	t.servedModel = model
 	t.children = slices.Clone(t.children) // a collection may be reading the old ones
-	t.children[t.at.info].labels = slices.Concat(t.base, t.infoLabels(model))
+	info := &t.children[t.at.info]
+	info.labels = prometheus.MakeLabelPairs(info.desc, slices.Concat(t.base, t.infoLabels(model)))
 }
 
 // labelValue makes a server's word fit for a label.
@@ -254,31 +288,4 @@ func (t *Target) UsageRefused() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.values[t.at.usageSupported] = 0
-}
-
-type summary struct {
-	running, opened, reused float64
-	state                   TargetState
-}
-
-func (t *Target) summary() summary {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return summary{
-		running: t.values[t.at.inflight["prefill"]] + t.values[t.at.inflight["decode"]],
-		opened:  t.values[t.at.reused[false]],
-		reused:  t.values[t.at.reused[true]],
-		state:   t.state,
-	}
-}
-
-// collect emits one snapshot.
-func (t *Target) collect(ch chan<- prometheus.Metric) {
-	t.mu.Lock()
-	values := slices.Clone(t.values)
-	children := t.children[:len(values):len(values)] // children are only ever appended
-	t.mu.Unlock()
-	for i, c := range children {
-		t.store.emit(ch, c.name, c.kind, t.created, values[i], c.labels...)
-	}
 }

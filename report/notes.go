@@ -28,6 +28,8 @@ func notes(r *Report, t *totals) []string {
 		add(true, "p99 of %d requests is the maximum in disguise; 100 make it a percentile", n)
 	}
 	add(r.WarmUp > 0, "%s for warm-up left out", count(r.WarmUp, "request"))
+	add(t.suspect > 0, "%s suspect: this machine was at fault meanwhile (late wake-ups, own drops, CPU quota, self-test), do not blame the server for them",
+		count(t.suspect, "request"))
 	noteConnections(r, t, add)
 	if dispatch, ok := r.Metric("credit_to_start_latency"); ok {
 		add(dispatch.Stats.P99 > lateDispatchMs, "this machine sent late: p99 %.1f ms after the limits had let a request through. That is in no latency, but look at its own load", dispatch.Stats.P99)

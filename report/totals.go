@@ -20,6 +20,7 @@ type totals struct {
 	streamed, coalesced int64 // content events of streams; those that shared a read with the one before
 	events, tokens      int64 // content events and output tokens of streams whose token count is exact
 	fresh               int64 // successes on a new connection
+	suspect             int64 // requests during which this machine was at fault, any outcome
 	sums                map[string]float64
 }
 
@@ -51,6 +52,9 @@ func (r *Report) count(judged bool) *totals {
 		if s.record.Warmup {
 			r.WarmUp++
 			continue
+		}
+		if s.record.Suspect {
+			t.suspect++
 		}
 		window.add(s.scheduled(), max(s.scheduled(), s.record.Time.End))
 		switch s.record.Outcome {

@@ -13,6 +13,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/selftest"
 )
 
 // configurationText is the page without its tables.
@@ -83,6 +84,7 @@ func defaultsOfBlocks(root string) (map[string]any, error) {
 		"slos":         metrics.DefaultSLOConfig(),
 		"targets":      smallest.Targets[0],
 		"metrics":      metrics.DefaultConfig(),
+		"selftest":     selftest.DefaultConfig(),
 	}, nil
 }
 

@@ -150,7 +150,7 @@ func unavailable(block, key string) string {
 	switch block {
 	case "top level":
 		return pair
-	case "global", "metrics":
+	case "global", "metrics", "selftest":
 		return block + ": {" + pair + "}"
 	case "targets":
 		return "targets: [{" + pair + "}]"

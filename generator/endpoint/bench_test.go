@@ -16,44 +16,72 @@ const (
 		`"finish_reason":null}]}`
 	benchContinuous = benchPrefix + `{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],` +
 		`"usage":{"prompt_tokens":128,"total_tokens":192,"completion_tokens":64}}`
+
+	benchTextPrefix = `{"id":"cmpl-7f0e5d1c9a3b4d2e8f","object":"text_completion","created":1755000000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[`
+	benchText       = benchTextPrefix + `{"index":0,"text":" token","logprobs":null,"finish_reason":null,"stop_reason":null}]}`
+	benchTextFinish = benchTextPrefix + `{"index":0,"text":" token","logprobs":null,"finish_reason":"length","stop_reason":null}]}`
+	benchTextUsage  = benchTextPrefix + `],"usage":{"prompt_tokens":128,"total_tokens":192,"completion_tokens":64}}`
 )
 
-// events are the kinds of events of a stream, with the allocations that each may cost.
-func benchEvents() []struct {
+// benchAnswer is what a server sends at a time, and what it may cost to decode.
+type benchAnswer struct {
 	name   string
+	of     Type
+	body   bool // a whole answer, not an event
 	data   string
 	allocs float64
-} {
-	return []struct {
-		name   string
-		data   string
-		allocs float64
-	}{
-		{"role", benchRole, 0},
-		{"content", benchContent, 0},
-		{"tool", benchTool, 0},
-		{"continuous usage", benchContinuous, 0},
-		{"finish", benchFinish, 1}, // the model's name
-		{"usage", benchUsage, 0},
-		{"done", "[DONE]", 0},
-		{"1.5 MB content", benchPrefix + `{"index":0,"delta":{"content":"` + strings.Repeat("a", 1_500_000) + `"}}]}`, 0},
-		{"1.5 MB escaped content", benchPrefix + `{"index":0,"delta":{"content":"` + strings.Repeat(`word\n\"`, 187_500) + `"}}]}`, 0},
+}
+
+func benchAnswers() []benchAnswer {
+	words := strings.Repeat(" token", 250)
+	usage := `],"usage":{"prompt_tokens":128,"total_tokens":378,"completion_tokens":250}}`
+	return []benchAnswer{
+		{"role", Chat, false, benchRole, 0},
+		{"content", Chat, false, benchContent, 0},
+		{"tool", Chat, false, benchTool, 0},
+		{"continuous usage", Chat, false, benchContinuous, 0},
+		{"finish", Chat, false, benchFinish, 1}, // the model's name, once for each answer that has one
+		{"usage", Chat, false, benchUsage, 0},
+		{"done", Chat, false, "[DONE]", 0},
+		{"1.5 MB content", Chat, false, benchPrefix + `{"index":0,"delta":{"content":"` + strings.Repeat("a", 1_500_000) + `"}}]}`, 0},
+		{"1.5 MB escaped content", Chat, false, benchPrefix + `{"index":0,"delta":{"content":"` + strings.Repeat(`word\n\"`, 187_500) + `"}}]}`, 0},
+		{"whole answer", Chat, true, strings.Replace(benchPrefix, ".chunk", "", 1) + `{"index":0,"message":{"role":"assistant","content":"` + words +
+			`","reasoning_content":null,"tool_calls":[]},"logprobs":null,"finish_reason":"length"}` + usage, 2},
+
+		{"content", Completions, false, benchText, 0},
+		{"finish", Completions, false, benchTextFinish, 1},
+		{"usage", Completions, false, benchTextUsage, 0},
+		{"done", Completions, false, "[DONE]", 0},
+		{"whole answer", Completions, true, benchTextPrefix + `{"index":0,"text":"` + words + `","logprobs":null,"finish_reason":"length"}` + usage, 2},
 	}
 }
 
-func BenchmarkDecodeEvent(b *testing.B) {
-	codec := newCodec(b, Config{Type: Chat, MaxTokensField: FieldAuto})
-	for _, event := range benchEvents() {
-		b.Run(event.name, func(b *testing.B) {
-			data := []byte(event.data)
+// decoder gives a function that decodes the answer once.
+func (a *benchAnswer) decoder(tb testing.TB) func() {
+	tb.Helper()
+	codec := newCodec(tb, Config{Type: a.of, MaxTokensField: FieldAuto})
+	data := []byte(a.data)
+	decode := func(c *Chunk) error { return codec.DecodeEvent(nil, data, c) }
+	if a.body {
+		decode = func(c *Chunk) error { return codec.DecodeBody(data, c) }
+	}
+	var c Chunk
+	return func() {
+		c = Chunk{}
+		if err := decode(&c); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, answer := range benchAnswers() {
+		b.Run(string(answer.of)+"/"+answer.name, func(b *testing.B) {
+			decode := answer.decoder(b)
 			b.ReportAllocs()
-			b.SetBytes(int64(len(data)))
-			var c Chunk
+			b.SetBytes(int64(len(answer.data)))
 			for b.Loop() {
-				c = Chunk{}
-				if err := codec.DecodeEvent(nil, data, &c); err != nil {
-					b.Fatal(err)
-				}
+				decode()
 			}
 		})
 	}
@@ -76,18 +104,9 @@ func BenchmarkEncode(b *testing.B) {
 }
 
 func TestEventsOfAStreamDoNotAllocate(t *testing.T) { // not parallel: AllocsPerRun counts those of other goroutines
-	codec := newCodec(t, Config{Type: Chat, MaxTokensField: FieldAuto})
-	for _, event := range benchEvents() {
-		data := []byte(event.data)
-		var c Chunk
-		got := testing.AllocsPerRun(20, func() {
-			c = Chunk{}
-			if err := codec.DecodeEvent(nil, data, &c); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if got != event.allocs {
-			t.Errorf("%s: %v allocations, want %v", event.name, got, event.allocs)
+	for _, answer := range benchAnswers() {
+		if got := testing.AllocsPerRun(20, answer.decoder(t)); got != answer.allocs {
+			t.Errorf("%s of %s: %v allocations, want %v", answer.name, answer.of, got, answer.allocs)
 		}
 	}
 }

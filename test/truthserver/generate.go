@@ -6,15 +6,8 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"strings"
 	"time"
 )
-
-const streamHeader = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\n" +
-	"Transfer-Encoding: chunked\r\n\r\n"
-
-// lastChunk ends an answer in the chunked transfer encoding.
-const lastChunk = "0\r\n\r\n"
 
 // generation is the part of a request body that changes the answer.
 type generation struct {
@@ -58,7 +51,7 @@ func (s *server) generate(w io.Writer, g *generation, body []byte) error {
 	// Four bytes a token is what an English prompt has; all that matters is that usage and truth say the same.
 	g.input = max(1, (len(g.Prompt)+len(g.Messages))/4)
 
-	s.truth.begin()
+	s.truth.begin(g.arrived)
 	// Multiples of the golden ratio, modulo 1, are spread evenly over [0, 1) however many there are.
 	_, share := math.Modf(float64(s.sequence.Add(1)) * math.Phi)
 	first := g.arrived.Add(s.script.firstToken + time.Duration(share*float64(s.script.spread)))
@@ -71,59 +64,40 @@ func (s *server) generate(w io.Writer, g *generation, body []byte) error {
 	return nil
 }
 
-// stream answers in chunks, the first of them at first, and tells when each was handed to the kernel.
+// stream answers in chunks, the first of them at first, and tells when the first and the last were handed to the kernel.
 func (s *server) stream(w io.Writer, g *generation, first time.Time) (row, error) {
-	object, delta := "text_completion", `"text":"%s"`
-	if g.chat {
-		object, delta = "chat.completion.chunk", `"delta":{"content":"%s"}`
-	}
-	model, err := json.Marshal(g.Model)
+	a, err := newAnswer(g, &s.script)
 	if err != nil {
 		return row{}, err
 	}
-	head := fmt.Sprintf(`data: {"id":"truth-1f2e3d4c5b6a79880716253443526170","object":"%s","created":1764435600,"model":%s,"choices":[`, object, model)
-	if _, err := io.WriteString(w, streamHeader); err != nil {
+	if _, err := w.Write(a.opening()); err != nil {
 		return row{}, err
 	}
-	if g.chat && s.script.role {
-		role := chunk(head + `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}` + "\n\n")
-		if _, err := w.Write(role); err != nil {
-			return row{}, err
-		}
-	}
-
-	chunks := make([]time.Time, 0, (g.output+s.script.chunk-1)/s.script.chunk)
+	var begin, last time.Time
+	var events []byte
 	next := first
 	for sent := 0; sent < g.output; {
-		tokens := min(s.script.chunk, g.output-sent)
-		sent += tokens
-		finish, usage := "null", ""
-		if sent == g.output {
-			finish = `"length"`
+		events = events[:0]
+		chunks, before := 0, sent
+		for ; chunks < s.script.batch && sent < g.output; chunks++ {
+			tokens := min(s.script.chunk, g.output-sent)
+			sent += tokens
+			events = a.event(events, tokens, sent)
 		}
-		if g.StreamOptions.ContinuousUsageStats {
-			usage = `,"usage":` + g.usage(sent)
-		}
-		event := chunk(head + `{"index":0,` + fmt.Sprintf(delta, strings.Repeat("word ", tokens)) +
-			`,"logprobs":null,"finish_reason":` + finish + "}]" + usage + "}\n\n")
 		time.Sleep(time.Until(next))
 		// Nothing between the clock and the kernel but the call.
-		chunks = append(chunks, time.Now())
-		if _, err := w.Write(event); err != nil {
+		last = time.Now()
+		if _, err := w.Write(events); err != nil {
 			return row{}, err
 		}
-		next = next.Add(time.Duration(tokens) * s.script.gap)
+		if begin.IsZero() {
+			begin = last
+		}
+		s.truth.sent(last, chunks)
+		next = next.Add(time.Duration(sent-before) * s.script.gap)
 	}
-
-	end := "data: [DONE]\n\n"
-	if g.StreamOptions.IncludeUsage {
-		end = head + `],"usage":` + g.usage(g.output) + "}\n\n" + end
-	}
-	if _, err := w.Write(append(chunk(end), lastChunk...)); err != nil {
+	if _, err := w.Write(a.end()); err != nil {
 		return row{}, err
 	}
-	return newRow(g, chunks), nil
+	return newRow(g, begin, last), nil
 }
-
-// chunk frames data for the chunked transfer encoding.
-func chunk(data string) []byte { return fmt.Appendf(nil, "%x\r\n%s\r\n", len(data), data) }

@@ -3,8 +3,9 @@
 //
 // It speaks HTTP/1.1 over plain sockets, one goroutine per connection, so that it costs as little processor time as it can.
 //
-//	GET /truth            totals as JSON
+//	GET /truth            totals and distributions as JSON
 //	GET /truth/requests   one JSON line per finished request, joined by X-Request-ID
+//	GET /health           200, for clients that look before they start
 package main
 
 import (
@@ -24,7 +25,9 @@ type script struct {
 	gap        time.Duration // between chunks, times their tokens
 	tokens     int           // if the request does not say
 	chunk      int           // tokens per chunk
+	batch      int           // chunks per write
 	role       bool          // send a chunk with the role and no text at once, as vLLM does
+	continuous bool          // tell the usage so far in each chunk to clients that ask for it
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -40,8 +43,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.DurationVar(&s.gap, "itl", 10*time.Millisecond, "`delay` between tokens")
 	flags.IntVar(&s.tokens, "tokens", 128, "tokens when the request does not say")
 	flags.IntVar(&s.chunk, "chunk-tokens", 1, "tokens per chunk")
+	flags.IntVar(&s.batch, "chunks-per-write", 1, "chunks that are sent together; with -ttft=0 and -itl=0 the server sends as fast as it can")
 	flags.BoolVar(&s.role, "role", true, "send a chunk with only the role first")
+	flags.BoolVar(&s.continuous, "continuous-usage", true, "tell the usage so far in each chunk to clients that ask for it; "+
+		"if not, all clients get the same bytes")
 	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if s.chunk < 1 || s.batch < 1 {
+		fmt.Fprintln(stderr, "a chunk has at least one token, and a write at least one chunk")
 		return 2
 	}
 	var config net.ListenConfig

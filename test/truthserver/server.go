@@ -19,7 +19,7 @@ type server struct {
 	sequence atomic.Uint64 // of generation requests
 }
 
-func newServer(s script) *server { return &server{script: s} }
+func newServer(s script) *server { return &server{script: s, truth: truth{start: time.Now()}} }
 
 // serve accepts connections until the listener is closed, and says why it ended.
 func (s *server) serve(l net.Listener) error {
@@ -61,6 +61,8 @@ func (s *server) answer(w io.Writer, r *http.Request, body []byte, arrived time.
 		return writeJSON(w, http.StatusOK, s.truth.report())
 	case path == "/truth/requests":
 		return writeBody(w, http.StatusOK, "application/jsonl", s.truth.lines())
+	case path == "/health":
+		return writeBody(w, http.StatusOK, "text/plain", nil)
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/completions"):
 		g := generation{id: r.Header.Get("X-Request-ID"), chat: strings.HasSuffix(path, "/chat/completions"), arrived: arrived}
 		return s.generate(w, &g, body)

@@ -77,7 +77,7 @@ func TestStreamSaysWhatTheTruthSays(t *testing.T) {
 	}{
 		"chat opens with a role and ends with usage and the marker": {
 			path: "/v1/chat/completions", body: `{"model":"m","stream":true,"max_tokens":2,"messages":[],"stream_options":{"include_usage":true}}`,
-			script: script{chunk: 1, role: true},
+			script: script{chunk: 1, batch: 1, role: true},
 			wantEvents: []string{
 				`"role":"assistant"`, `"content":"word "`, `"finish_reason":"length"`, `"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2`, "[DONE]",
 			},
@@ -85,13 +85,28 @@ func TestStreamSaysWhatTheTruthSays(t *testing.T) {
 		},
 		"completions bundle tokens and tell the usage so far": {
 			path: "/v1/completions", body: `{"model":"m","stream":true,"max_tokens":5,"prompt":"x","stream_options":{"continuous_usage_stats":true}}`,
-			script:     script{chunk: 3, role: true},
+			script:     script{chunk: 3, batch: 1, role: true, continuous: true},
 			wantEvents: []string{`"text":"word word word ","logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":1,"completion_tokens":3`, `"completion_tokens":5`, "[DONE]"},
+			wantTokens: 5,
+		},
+		"all clients get the same where the usage so far is not told": {
+			path: "/v1/completions", body: `{"model":"m","stream":true,"max_tokens":2,"prompt":"x","stream_options":{"continuous_usage_stats":true}}`,
+			script:     script{chunk: 1, batch: 1},
+			wantEvents: []string{`"finish_reason":null}]}`, `"finish_reason":"length"}]}`, "[DONE]"},
+			wantTokens: 2,
+		},
+		"chunks that share a write are events of their own": {
+			path: "/v1/completions", body: `{"model":"m","stream":true,"max_tokens":5,"prompt":"x"}`,
+			script: script{chunk: 2, batch: 2},
+			wantEvents: []string{
+				`"text":"word word ","logprobs":null,"finish_reason":null`, `"text":"word word ","logprobs":null,"finish_reason":null`,
+				`"text":"word ","logprobs":null,"finish_reason":"length"`, "[DONE]",
+			},
 			wantTokens: 5,
 		},
 		"max_completion_tokens beats max_tokens": {
 			path: "/v1/chat/completions", body: `{"model":"m","stream":true,"max_tokens":5,"max_completion_tokens":1,"messages":[]}`,
-			script:     script{chunk: 1},
+			script:     script{chunk: 1, batch: 1},
 			wantEvents: []string{`"finish_reason":"length"`, "[DONE]"},
 			wantTokens: 1,
 		},
@@ -136,7 +151,7 @@ func TestStreamSaysWhatTheTruthSays(t *testing.T) {
 
 func TestDelaysAreAtLeastThoseOfTheScript(t *testing.T) {
 	t.Parallel()
-	base := start(t, script{firstToken: 20 * time.Millisecond, gap: 5 * time.Millisecond, chunk: 1})
+	base := start(t, script{firstToken: 20 * time.Millisecond, gap: 5 * time.Millisecond, chunk: 1, batch: 1})
 	resp := post(t, base+"/v1/completions", "", `{"stream":true,"max_tokens":4,"prompt":"x"}`)
 	defer resp.Body.Close()
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
@@ -150,10 +165,20 @@ func TestDelaysAreAtLeastThoseOfTheScript(t *testing.T) {
 	if err := json.Unmarshal(bytes.TrimSpace(read(t, base+"/truth/requests")), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := report{Requests: 1, Completed: 1, OutputTokens: 4}
-	want.TTFT.P50 = got.TTFT
-	if diff := cmp.Diff(want, known); diff != "" {
+	same := func(v float64) distribution { return distribution{v, v, v} }
+	want := report{
+		Requests: 1, Completed: 1, PeakOpen: 1, OutputTokens: 4, First: got.Arrived, Last: got.Arrived,
+		TTFT: same(got.TTFT), ITL: same(got.ITL), Latency: same(got.Latency),
+	}
+	if diff := cmp.Diff(want, known, cmpopts.IgnoreFields(report{}, "Timeline")); diff != "" {
 		t.Errorf("totals (-want +got):\n%s", diff)
+	}
+	sent := int64(0)
+	for _, n := range known.Timeline.Chunks {
+		sent += n
+	}
+	if sent != 4 {
+		t.Errorf("the timeline has %d chunks, want 4", sent)
 	}
 	if got.TTFT < .020 || got.Latency < .035 {
 		t.Errorf("got TTFT %v and latency %v, want at least 0.020 and 0.035", got.TTFT, got.Latency)
@@ -165,7 +190,7 @@ func TestDelaysAreAtLeastThoseOfTheScript(t *testing.T) {
 
 func TestRefusalsAreJSON(t *testing.T) {
 	t.Parallel()
-	base := start(t, script{chunk: 1})
+	base := start(t, script{chunk: 1, batch: 1})
 	for name, test := range map[string]struct {
 		path, body string
 		want       int
@@ -190,21 +215,39 @@ func TestRefusalsAreJSON(t *testing.T) {
 	}
 }
 
-func TestMedian(t *testing.T) {
+func TestDistribution(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		values []float64
-		want   float64
+		want   distribution
 	}{
-		"of an odd number is the one in the middle": {[]float64{30, 10, 20}, 20},
-		"of an even number is between two":          {[]float64{40, 10, 30, 20}, 25},
-		"of none is 0":                              {nil, 0},
+		"the median of an odd number is the one in the middle": {[]float64{30, 10, 20}, distribution{Mean: 20, P50: 20, P99: 29.8}},
+		"that of an even number is between two":                {[]float64{40, 10, 30, 20}, distribution{Mean: 25, P50: 25, P99: 39.7}},
+		"that of none is 0":                                    {nil, distribution{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := median(test.values); got != test.want {
-				t.Errorf("got %v, want %v", got, test.want)
+			if diff := cmp.Diff(test.want, newDistribution(test.values), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestTimelineCountsChunksByTheStepInWhichTheyWereSent(t *testing.T) {
+	t.Parallel()
+	var known truth
+	for _, sent := range []struct {
+		after  time.Duration
+		chunks int
+	}{{0, 1}, {timelineStep - 1, 1}, {3 * timelineStep, 8}, {timelineSteps * timelineStep, 5}} {
+		known.sent(known.start.Add(sent.after), sent.chunks)
+	}
+	got := known.report().Timeline.Chunks
+	if diff := cmp.Diff([]int64{2, 0, 0, 8}, got[:4]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if last := got[len(got)-1]; len(got) != timelineSteps || last != 5 {
+		t.Errorf("got %d steps, the last with %d chunks, want %d and the 5 that came after the end", len(got), last, timelineSteps)
 	}
 }

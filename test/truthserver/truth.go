@@ -3,8 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,9 +18,8 @@ type row struct {
 	OutputTokens int     `json:"output_tokens"`
 }
 
-// newRow derives the truth from the instants at which chunks were handed to the kernel.
-func newRow(g *generation, chunks []time.Time) row {
-	first, last := chunks[0], chunks[len(chunks)-1]
+// newRow derives the truth from the instants at which the first and the last chunk were handed to the kernel.
+func newRow(g *generation, first, last time.Time) row {
 	r := row{
 		ID: g.id, Arrived: g.arrived.UnixNano(), TTFT: first.Sub(g.arrived).Seconds(), Latency: last.Sub(g.arrived).Seconds(),
 		OutputTokens: g.output,
@@ -31,24 +30,50 @@ func newRow(g *generation, chunks []time.Time) row {
 	return r
 }
 
-// truth collects rows.
+// The timeline of chunks has so many steps of a fixed width; what is sent after its end counts in the last one.
+const (
+	timelineStep  = 100 * time.Millisecond
+	timelineSteps = 6000
+)
+
+// truth collects what is known of all requests.
 type truth struct {
+	start    time.Time                   // of the timeline
+	timeline [timelineSteps]atomic.Int64 // chunks handed to the kernel
+
 	mu                sync.Mutex
 	rows              []row
 	requests, aborted int
+	open, peak        int
+	first, last       time.Time // arrivals
 }
 
 // begin notes a generation request.
-func (t *truth) begin() {
+func (t *truth) begin(arrived time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.requests++
+	t.open++
+	t.peak = max(t.peak, t.open)
+	if t.first.IsZero() || arrived.Before(t.first) {
+		t.first = arrived
+	}
+	if arrived.After(t.last) {
+		t.last = arrived
+	}
+}
+
+// sent notes chunks.
+func (t *truth) sent(at time.Time, chunks int) {
+	step := min(int(at.Sub(t.start)/timelineStep), timelineSteps-1)
+	t.timeline[step].Add(int64(chunks))
 }
 
 // abort notes that the client went away.
 func (t *truth) abort() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.open--
 	t.aborted++
 }
 
@@ -56,6 +81,7 @@ func (t *truth) abort() {
 func (t *truth) add(r row) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.open--
 	t.rows = append(t.rows, r)
 }
 
@@ -72,35 +98,58 @@ func (t *truth) lines() []byte {
 	return b.Bytes()
 }
 
-// report is what GET /truth answers.
+// report is what GET /truth answers. Durations are in seconds and, as output tokens, of completed streams.
 type report struct {
-	Requests     int `json:"requests"`
-	Completed    int `json:"completed"`
-	Aborted      int `json:"aborted"`
-	OutputTokens int `json:"output_tokens"` // of completed streams
-	TTFT         struct {
-		P50 float64 `json:"p50"`
-	} `json:"ttft"`
+	Requests     int          `json:"requests"`
+	Completed    int          `json:"completed"`
+	Aborted      int          `json:"aborted"`
+	PeakOpen     int          `json:"peak_open"` // most requests at a time
+	OutputTokens int          `json:"output_tokens"`
+	TTFT         distribution `json:"ttft"`
+	ITL          distribution `json:"itl"`
+	Latency      distribution `json:"latency"`
+	First        int64        `json:"first_arrival_ns"` // wall clock
+	Last         int64        `json:"last_arrival_ns"`
+	Timeline     timeline     `json:"timeline"`
+}
+
+// timeline counts chunks by the step in which they were handed to the kernel, up to the last one with any.
+type timeline struct {
+	Start  int64   `json:"start_ns"` // wall clock
+	Step   int64   `json:"step_ns"`
+	Chunks []int64 `json:"chunks"`
 }
 
 func (t *truth) report() report {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := report{Requests: t.requests, Completed: len(t.rows), Aborted: t.aborted}
-	ttft := make([]float64, 0, len(t.rows))
-	for i := range t.rows {
-		r.OutputTokens += t.rows[i].OutputTokens
-		ttft = append(ttft, t.rows[i].TTFT)
+	r := report{
+		Requests: t.requests, Completed: len(t.rows), Aborted: t.aborted, PeakOpen: t.peak,
+		Timeline: timeline{Start: t.start.UnixNano(), Step: timelineStep.Nanoseconds(), Chunks: t.chunks()},
 	}
-	r.TTFT.P50 = median(ttft)
+	if t.requests > 0 {
+		r.First, r.Last = t.first.UnixNano(), t.last.UnixNano()
+	}
+	ttft, itl, latency := make([]float64, 0, len(t.rows)), make([]float64, 0, len(t.rows)), make([]float64, 0, len(t.rows))
+	for i := range t.rows {
+		known := &t.rows[i]
+		r.OutputTokens += known.OutputTokens
+		ttft = append(ttft, known.TTFT)
+		latency = append(latency, known.Latency)
+		if known.OutputTokens > 1 {
+			itl = append(itl, known.ITL)
+		}
+	}
+	r.TTFT, r.ITL, r.Latency = newDistribution(ttft), newDistribution(itl), newDistribution(latency)
 	return r
 }
 
-// median sorts values; that of an even number is between the two in the middle, that of none is 0.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
+func (t *truth) chunks() []int64 {
+	var chunks []int64
+	for i := range t.timeline {
+		if n := t.timeline[i].Load(); n > 0 {
+			chunks = append(append(chunks, make([]int64, i-len(chunks))...), n)
+		}
 	}
-	slices.Sort(values)
-	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+	return chunks
 }
