@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aiperf-exporter/aiperf-exporter/generator"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -24,7 +25,7 @@ import (
 func TestThreeDaysTakeConstantMemory(t *testing.T) {
 	const whole, scrapeEvery = 72 * time.Hour, 15 * time.Second
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, "http://simulated")
+		r := newRig(t, "http://simulated", func(c *generator.TargetConfig) { c.Client.Timestamps = transport.ReadTimestamps })
 		r.deps.Observer = nil // it keeps every record
 		wait(time.Second)     // the instant 0 means that something did not happen
 		ctx, stop := context.WithTimeout(t.Context(), whole)
@@ -62,7 +63,6 @@ func TestThreeDaysTakeConstantMemory(t *testing.T) {
 // runAll runs targets with all the ways in which a load can meet a slow server.
 func (r *rig) runAll(ctx context.Context, t *testing.T, running *sync.WaitGroup) {
 	t.Helper()
-	r.config.Client.Timestamps = transport.ReadTimestamps
 	for i, change := range []func(*load.Config){
 		func(c *load.Config) { c.Mode, c.Rate, c.MaxInFlight = load.Poisson, 1.5, 10 },
 		func(c *load.Config) {

@@ -14,13 +14,13 @@ type authorizer struct {
 	chain http.RoundTripper
 }
 
-func newAuthorizer(config *promconfig.HTTPClientConfig) (*authorizer, error) {
+func newAuthorizer(config *promconfig.HTTPClientConfig, dial promconfig.DialContextFunc) (*authorizer, error) {
 	settings, err := promconfig.NewTLSConfigWithContext(context.Background(), &config.TLSConfig)
 	if err != nil {
 		return nil, err
 	}
 	newChain := func(settings *tls.Config) (http.RoundTripper, error) {
-		return credentials(config, ending{settings}), nil
+		return credentials(config, dial, ending{settings}), nil
 	}
 	t := &config.TLSConfig
 	if t.CAFile == "" && t.CertFile == "" && t.KeyFile == "" {
@@ -37,8 +37,8 @@ func newAuthorizer(config *promconfig.HTTPClientConfig) (*authorizer, error) {
 	return &authorizer{chain}, nil
 }
 
-// credentials puts before next what adds the credentials and headers of the configuration.
-func credentials(config *promconfig.HTTPClientConfig, next http.RoundTripper) http.RoundTripper {
+// credentials puts before next what adds the credentials and headers of the configuration. Tokens are asked for on connections of dial.
+func credentials(config *promconfig.HTTPClientConfig, dial promconfig.DialContextFunc, next http.RoundTripper) http.RoundTripper {
 	if a := config.Authorization; a != nil {
 		next = promconfig.NewAuthorizationCredentialsRoundTripper(a.Type, secretOf(string(a.Credentials), a.CredentialsFile), next)
 	}
@@ -50,7 +50,7 @@ func credentials(config *promconfig.HTTPClientConfig, next http.RoundTripper) ht
 		if o.GrantType == "urn:ietf:params:oauth:grant-type:jwt-bearer" {
 			secret = secretOf(string(o.ClientCertificateKey), o.ClientCertificateKeyFile)
 		}
-		next = promconfig.NewOAuth2RoundTripper(secret, o, next)
+		next = promconfig.NewOAuth2RoundTripper(secret, o, next, promconfig.WithDialContextFunc(dial))
 	}
 	if h := config.HTTPHeaders; h != nil {
 		next = promconfig.NewHeadersRoundTripper(h, next)

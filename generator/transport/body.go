@@ -141,7 +141,7 @@ func newBuffer(maxEventBytes int64) *buffer { return &buffer{framer: NewFramer(i
 func (b *buffer) reset() {
 	b.framer.Reset()
 	b.event = Event{}
-	if b.whole.Cap() > 1<<20 {
+	if b.whole.Cap() > maxKeptBytes {
 		b.whole = bytes.Buffer{}
 	}
 	b.whole.Reset()

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 
@@ -14,13 +15,19 @@ import (
 
 // classify names the class of a failed exchange. No class and cancelled = true means that the caller ended it on purpose.
 func classify(ctx context.Context, err error, t *trace, header bool) (class metrics.ErrorClass, cancelled bool) {
-	if expired, ok := errors.AsType[*timeoutError](context.Cause(ctx)); ok {
+	t.mu.Lock()
+	asked, obtained, sent, tlsError := t.timeline.ConnStart != 0, t.obtained, t.timeline.Sent != 0, t.tlsError
+	t.mu.Unlock()
+	expired, late := errors.AsType[*timeoutError](context.Cause(ctx))
+	if late && asked {
 		if expired.class == metrics.ErrTimeoutConnect && t.lookingUp() {
 			return metrics.ErrDNS, false
 		}
 		return expired.class, false
 	}
 	switch {
+	case late: // whoever gives out credentials takes too long
+		return metrics.ErrClientInternal, false
 	case ctx.Err() != nil:
 		return "", true
 	case errors.Is(err, ErrEventTooLarge), errors.Is(err, errBodyTooLarge), errors.Is(err, errHeadTooLarge):
@@ -28,9 +35,6 @@ func classify(ctx context.Context, err error, t *trace, header bool) (class metr
 	case errors.Is(err, errEncoded), errors.Is(err, errMalformed):
 		return metrics.ErrParse, false
 	}
-	t.mu.Lock()
-	asked, obtained, sent, tlsError := t.timeline.ConnStart != 0, t.obtained, t.timeline.Sent != 0, t.tlsError
-	t.mu.Unlock()
 	switch {
 	case !asked: // a credential or a certificate that cannot be had
 		return metrics.ErrClientInternal, false
@@ -63,6 +67,8 @@ func classifyDial(err, tlsError error) metrics.ErrorClass {
 func classifyAnswer(err error, sent, header bool) metrics.ErrorClass {
 	var op *net.OpError
 	switch {
+	case isExhausted(err), errors.Is(err, os.ErrClosed):
+		return metrics.ErrClientInternal
 	case says(err, "response headers exceeded"):
 		return metrics.ErrResponseTooLarge
 	case isMalformed(err):

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -26,7 +27,7 @@ type direct struct {
 }
 
 func newDirect(config *Config, clock *metrics.SystemClock, poller *Poller) (*direct, error) {
-	a, err := newAuthorizer(&config.HTTP)
+	a, err := newAuthorizer(&config.HTTP, config.dialForToken)
 	if err != nil {
 		return nil, err
 	}
@@ -38,13 +39,26 @@ func newDirect(config *Config, clock *metrics.SystemClock, poller *Poller) (*dir
 	return d, nil
 }
 
+// dialForToken opens a connection on which a token is asked for. Nothing else bounds how long that may take.
+func (c *Config) dialForToken(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: c.Timeouts.Connect}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return conn, conn.SetDeadline(time.Now().Add(c.Timeouts.FirstToken))
+}
+
 // Close implements carrier.
 func (d *direct) Close() { d.idle.close() }
 
 // carry implements carrier.
 func (d *direct) carry(ctx context.Context, request *http.Request, t *trace, b *body, timeline *metrics.Timeline) error {
 	wire := d.requests.Get().(*bytes.Buffer)
-	defer d.requests.Put(wire)
+	defer func() {
+		if wire.Cap() <= maxKeptBytes {
+			d.requests.Put(wire)
+		}
+	}()
 	timeline.End = timeline.Start
 	ready, err := d.authorizer.complete(request)
 	if err != nil {
@@ -59,19 +73,17 @@ func (d *direct) carry(ctx context.Context, request *http.Request, t *trace, b *
 		timeline.End = d.clock.Now()
 		return err
 	}
-	x := &exchange{body: b, timeline: timeline, done: make(chan struct{})}
-	x.response.sink = x
+	x := newExchange(b, timeline)
 	b.answer.KernelStamps = l.socket != nil
-	err = l.exchange(ctx, x, wire.Bytes(), func() { t.set(&t.timeline.Sent) })
+	reusable, err := l.exchange(ctx, x, wire.Bytes(), func() { t.set(&t.timeline.Sent) })
 	timeline.End = x.end
-	if x.panicked != nil {
-		l.close()
-		panic(x.panicked)
-	}
-	if err == nil && x.response.reusable && d.config.Reuse == KeepAlive {
-		d.idle.put(originOf(request), l)
+	if reusable && d.config.Reuse == KeepAlive {
+		d.idle.put(l)
 	} else {
 		l.close()
+	}
+	if x.panicked != nil {
+		panic(x.panicked)
 	}
 	return err
 }
@@ -80,7 +92,8 @@ func (d *direct) carry(ctx context.Context, request *http.Request, t *trace, b *
 // but to write.
 func (d *direct) obtain(ctx context.Context, ready authorized, t *trace, handler Handler, timeline *metrics.Timeline) (*link, error) {
 	t.set(&t.timeline.ConnStart)
-	if l := d.idle.take(originOf(ready.request)); l != nil {
+	key := linkKey{ready.request.URL.Scheme + "://" + ready.request.URL.Host, ready.tls}
+	if l := d.idle.take(key); l != nil {
 		t.got(true)
 		timeline.Start = t.timeline.ConnDone
 		handler.Start(timeline.Start)
@@ -92,9 +105,13 @@ func (d *direct) obtain(ctx context.Context, ready authorized, t *trace, handler
 	if err != nil {
 		return nil, err
 	}
+	l.key = key
 	t.got(false)
 	return l, nil
 }
+
+// maxKeptBytes is how large a buffer may be that is kept for later requests.
+const maxKeptBytes = 1 << 20
 
 // connect opens a connection.
 func (d *direct) connect(ctx context.Context, t *trace, ready authorized) (*link, error) {
@@ -142,9 +159,6 @@ func (l *link) secure(ctx context.Context, t *trace, settings *tls.Config, host 
 	t.handshakeDone(err)
 	return err
 }
-
-// originOf tells connections to different servers apart.
-func originOf(request *http.Request) string { return request.URL.Scheme + "://" + request.URL.Host }
 
 // hostPort is where a request goes to.
 func hostPort(request *http.Request) (host, port string, err error) {

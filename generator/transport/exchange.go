@@ -1,7 +1,9 @@
 package transport
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime/debug"
 
@@ -10,10 +12,9 @@ import (
 
 // arrival says when the bytes of a read reached this machine.
 type arrival struct {
-	at     int64 // the instant
-	now    int64 // when they were handed over
-	read   int64 // number of the connection's read that brought them
-	kernel bool  // the kernel has stamped them
+	at   int64 // the instant
+	now  int64 // when they were handed over
+	read int64 // number of the connection's read that brought them
 }
 
 // exchange is one request on a connection of ours and what comes back. Whoever reads the connection hands it what arrives, one call at a
@@ -23,65 +24,85 @@ type exchange struct {
 	response response
 	timeline *metrics.Timeline
 	last     arrival
-	// interrupt ends the writing of the request, which is not wanted any more; nil = that happens by done.
-	interrupt func()
-	done      chan struct{} // closed when nothing more is wanted or will come
-	end       int64         // when that was
-	err       error
-	panicked  any
+	// settle is called when the exchange is over, before done: it ends what still goes on for it, and tells whether the connection holds
+	// nothing more; nil = there is nothing to do.
+	settle func() bool
+
+	// What came of it, to be read after done.
+	done     chan struct{} // closed when nothing more is wanted or will come
+	end      int64         // when that was
+	err      error
+	clean    bool // the connection may serve another exchange
+	panicked any
+}
+
+func newExchange(b *body, timeline *metrics.Timeline) *exchange {
+	x := &exchange{body: b, timeline: timeline, done: make(chan struct{})}
+	x.response.sink = x
+	return x
 }
 
 // arrived takes the bytes of a read and tells whether the exchange is over.
 func (x *exchange) arrived(p []byte, a arrival) (over bool) {
-	defer func() {
-		// It is thrown again where the exchange is waited for: whoever reads serves others too.
-		if cause := recover(); cause != nil {
-			x.panicked = fmt.Sprintf("%v\n%s", cause, debug.Stack())
-			over = x.finish(nil)
-		}
-	}()
 	a.at = max(a.at, x.timeline.Start, x.last.at)
 	x.last = a
 	if x.timeline.FirstByte == 0 {
 		x.timeline.FirstByte = a.at
 	}
-	over, err := x.response.write(p)
-	x.body.answer.DecodeTime += x.body.clock.Now() - a.now
-	if err != nil {
-		return x.finish(x.body.judge(err))
-	}
-	if !over {
-		return false
-	}
-	if x.response.stage == complete {
-		err = x.body.end()
-	}
-	return x.finish(err)
+	return x.guard(func() (bool, error) {
+		over, err := x.response.write(p)
+		if err == nil && x.response.stage == complete {
+			err = x.body.end()
+		}
+		return over, err
+	})
 }
 
 // ended tells that the connection will bring nothing more: io.EOF if the server has closed it.
-func (x *exchange) ended(err error, eof bool) {
-	if !eof {
-		x.finish(x.body.judge(fmt.Errorf("read answer: %w", err)))
-		return
+func (x *exchange) ended(err error) {
+	x.guard(func() (bool, error) {
+		if !errors.Is(err, io.EOF) {
+			x.response.reusable = false
+			return true, fmt.Errorf("read answer: %w", err)
+		}
+		if err := x.response.end(); err != nil {
+			return true, err
+		}
+		return true, x.body.end()
+	})
+}
+
+// guard runs a step, and ends the exchange if that was the last one. A panic of the handler is kept for the goroutine of the request:
+// whoever reads serves others too.
+func (x *exchange) guard(step func() (over bool, err error)) (over bool) {
+	began := x.body.clock.Now()
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		x.panicked = fmt.Sprintf("%v\n%s", cause, debug.Stack())
+		x.response.reusable = false
+		x.finish(nil)
+		over = true
+	}()
+	over, err := step()
+	x.body.answer.DecodeTime += x.body.clock.Now() - began
+	if over = over || err != nil; over {
+		x.finish(x.body.judge(err))
 	}
-	if err = x.response.end(); err == nil {
-		err = x.body.end()
-	}
-	x.finish(x.body.judge(err))
+	return over
 }
 
 // finish ends the exchange: a whole answer has ended when its last bytes arrived, a broken one when that is noticed.
-func (x *exchange) finish(err error) bool {
+func (x *exchange) finish(err error) {
 	x.err, x.end = err, x.last.at
-	if err != nil || x.response.stage == inRest {
+	if err != nil {
 		x.end = x.body.clock.Now()
 	}
-	if x.interrupt != nil {
-		x.interrupt()
-	}
+	settled := x.settle == nil || x.settle()
+	x.clean = settled && err == nil && x.response.reusable && x.response.stage == complete
 	close(x.done)
-	return true
 }
 
 // head implements responseSink.

@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"errors"
 	"net"
 	"syscall"
 
@@ -22,6 +23,11 @@ func isIdle(conn net.Conn) bool {
 	idle := false
 	err = raw.Control(func(fd uintptr) { idle = nothingArrived(int(fd)) })
 	return err == nil && idle
+}
+
+// isConnectionEnd tells that writing failed because the connection has ended.
+func isConnectionEnd(err error) bool {
+	return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET)
 }
 
 func nothingArrived(fd int) bool {

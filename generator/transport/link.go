@@ -9,24 +9,6 @@ import (
 	"time"
 )
 
-// link is a connection to the server, which serves one exchange at a time. Its socket is read by the poller where the kernel stamps what
-// arrives, else by a goroutine of the exchange.
-type link struct {
-	conn   net.Conn  // what is written to: TLS, or the same as under
-	under  *lower    // TCP
-	tls    *tls.Conn // nil = none
-	socket *socket   // nil: read by a goroutine
-
-	x      *exchange
-	stamps stampClock
-	reads  int64
-	plain  []byte      // for what TLS gives
-	expiry *time.Timer // of an idle connection
-}
-
-// lower is what TLS has under it: first the connection with which the handshake is made, then the socket.
-type lower struct{ net.Conn }
-
 const (
 	// readBytes is large enough to take what a busy stream sends between two reads at once.
 	readBytes = 64 << 10
@@ -34,17 +16,46 @@ const (
 	plainBytes = 16 << 10
 )
 
-// exchange sends a request and waits for the end of its answer. sent is called when the last byte is written.
-func (l *link) exchange(ctx context.Context, x *exchange, request []byte, sent func()) error {
-	if err := l.listen(ctx, x); err != nil {
+// link is a connection to the server, which serves one exchange at a time. Its socket is read by the poller where the kernel stamps what
+// arrives, else by a goroutine of the exchange.
+type link struct {
+	key    linkKey
+	conn   net.Conn  // what is written to: TLS, or the same as under
+	under  *lower    // TCP
+	tls    *tls.Conn // nil = none
+	socket *socket   // nil: read by a goroutine
+
+	x      *exchange
+	closed bool
+	stamps stampClock
+	reads  int64
+	plain  []byte      // for what TLS gives
+	expiry *time.Timer // of an idle connection
+}
+
+// linkKey tells connections apart that cannot stand in for each other.
+type linkKey struct {
+	origin   string      // scheme, host and port
+	settings *tls.Config // changes with the files of certificates
+}
+
+// lower is what TLS has under it: first the connection with which the handshake is made, then the socket.
+type lower struct{ net.Conn }
+
+// exchange sends a request and waits for the end of its answer. sent is called when the last byte is written. reusable tells that
+// another request may follow on the connection; otherwise it must be closed.
+func (l *link) exchange(ctx context.Context, x *exchange, request []byte, sent func()) (reusable bool, err error) {
+	if err = l.listen(ctx, x); err != nil {
 		x.end = x.body.clock.Now()
-		return err
+		return false, err
 	}
 	unsent := l.write(ctx, request)
-	if unsent == nil {
+	switch {
+	case unsent == nil:
 		sent()
+	case !isEnd(unsent):
+		l.close() // nothing will come of it
 	}
-	// A server that refuses a request may close without reading it: the answer says more than the failure to write.
 	select {
 	case <-x.done:
 	case <-ctx.Done():
@@ -52,43 +63,74 @@ func (l *link) exchange(ctx context.Context, x *exchange, request []byte, sent f
 	}
 	select {
 	case <-x.done:
+		// A server that refuses a request may close without reading it: its answer says more than the failure to write.
+		return unsent == nil && x.clean && !l.closed, x.err
 	default:
-		x.end = x.body.clock.Now()
-		return x.body.judge(ctx.Err())
 	}
-	switch {
-	case unsent == nil:
-		return x.err
-	case x.err != nil && x.body.answer.Status == 0:
-		return unsent
+	x.end = x.body.clock.Now()
+	if unsent != nil && ctx.Err() == nil {
+		return false, unsent
 	}
-	x.response.reusable = false
-	return x.err
+	return false, x.body.judge(ctx.Err())
+}
+
+// isEnd tells that writing failed because of what the server or the exchange did, which is told to the exchange too.
+func isEnd(err error) bool {
+	return errors.Is(err, errInterrupted) || errors.Is(err, errConnectionEnded)
 }
 
 // listen has what arrives handed to the exchange, until that is over.
 func (l *link) listen(ctx context.Context, x *exchange) error {
-	l.x, l.reads = x, 0
+	l.reads = 0
 	if l.socket != nil {
+		l.x = x
 		l.stamps.look()
+		if l.tls != nil {
+			x.settle = l.settle
+		}
 		return l.socket.listen(l, ctx.Done(), x.done)
 	}
-	if err := l.under.SetWriteDeadline(time.Time{}); err != nil {
+	if err := l.under.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
+	l.x = x
 	// A server may answer before it has read everything, and read no further; then the rest is not sent.
-	x.interrupt = func() { _ = l.under.SetWriteDeadline(time.Unix(1, 0)) }
+	x.settle = func() bool {
+		_ = l.under.SetDeadline(time.Unix(1, 0))
+		return l.tls == nil || l.settle()
+	}
 	go l.readAll(x)
 	return nil
 }
 
 // write sends the request, or as much of it as the server wants.
 func (l *link) write(ctx context.Context, request []byte) error {
-	if l.socket == nil {
-		defer context.AfterFunc(ctx, func() { _ = l.under.SetWriteDeadline(time.Unix(1, 0)) })()
+	switch {
+	case l.socket == nil:
+		stop := context.AfterFunc(ctx, func() { _ = l.under.SetWriteDeadline(time.Unix(1, 0)) })
+		_, err := l.conn.Write(request)
+		if !stop() {
+			return errInterrupted
+		}
+		if err != nil {
+			return writeError(err)
+		}
+		return nil
+	case l.tls == nil:
+		return l.socket.send(request)
 	}
-	_, err := l.conn.Write(request)
-	return err
+	// TLS must not be held up, because the poller needs it to read: it writes into memory, a part at a time, and that is sent.
+	for len(request) > 0 {
+		part := request[:min(len(request), readBytes)]
+		request = request[len(part):]
+		if _, err := l.tls.Write(part); err != nil {
+			return err
+		}
+		if err := l.socket.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // alive tells whether an idle connection can still be used.
@@ -101,6 +143,10 @@ func (l *link) alive() bool {
 
 // close ends the connection. After it returns the exchange hears of nothing any more.
 func (l *link) close() {
+	l.closed = true
+	if l.socket == nil {
+		_ = l.under.SetDeadline(time.Now().Add(time.Second)) // for the farewell of TLS
+	}
 	_ = l.conn.Close()
 	if l.socket == nil && l.x != nil {
 		<-l.x.done // its goroutine
@@ -118,7 +164,7 @@ func (l *link) readAll(x *exchange) {
 			return
 		}
 		if err != nil {
-			x.ended(err, errors.Is(err, io.EOF))
+			x.ended(err)
 			return
 		}
 	}
@@ -143,7 +189,6 @@ func (l *link) arrived(p []byte, now time.Time, kernelWall int64) (over bool) {
 	for {
 		n, err := l.tls.Read(plain)
 		if n > 0 && l.x.arrived(plain[:n], a) {
-			l.settle()
 			return true
 		}
 		switch {
@@ -151,16 +196,9 @@ func (l *link) arrived(p []byte, now time.Time, kernelWall int64) (over bool) {
 		case errors.Is(err, errNoMore):
 			return false
 		default:
-			l.x.ended(err, errors.Is(err, io.EOF))
+			l.x.ended(err)
 			return true
 		}
-	}
-}
-
-// settle finds out whether TLS holds more than the answer; then the connection is not used again.
-func (l *link) settle() {
-	if n, err := l.tls.Read(l.plain); n > 0 || !errors.Is(err, errNoMore) {
-		l.x.response.reusable = false
 	}
 }
 
@@ -170,7 +208,14 @@ func (l *link) ended(err error) {
 		l.socket.fed, l.socket.failed = nil, err
 		_, err = l.tls.Read(l.plainBuffer())
 	}
-	l.x.ended(err, errors.Is(err, io.EOF))
+	l.x.ended(err)
+}
+
+// settle finds out whether TLS holds more than the answer that has just ended; then the connection cannot be used again.
+func (l *link) settle() bool {
+	n, err := l.tls.Read(l.plainBuffer())
+	var timeout net.Error
+	return n == 0 && errors.As(err, &timeout) && timeout.Timeout()
 }
 
 func (l *link) plainBuffer() []byte {
@@ -178,6 +223,21 @@ func (l *link) plainBuffer() []byte {
 		l.plain = make([]byte, plainBytes)
 	}
 	return l.plain
+}
+
+var (
+	// errInterrupted tells that the rest of a request is not wanted any more.
+	errInterrupted = errors.New("request was not read to its end")
+	// errConnectionEnded tells that the server has ended the connection while the request was written.
+	errConnectionEnded = errors.New("connection ended while the request was written")
+)
+
+// writeError marks an error of writing that reading will tell of too.
+func writeError(err error) error {
+	if errors.Is(err, io.ErrClosedPipe) || isConnectionEnd(err) {
+		return errors.Join(errConnectionEnded, err)
+	}
+	return err
 }
 
 // errNoMore tells TLS that what has arrived is used up. It is temporary, so that TLS goes on when there is more.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,10 +34,11 @@ type Poller struct {
 	arrived  func(gate uintptr) bool // asks the gate; made once, because a closure for each wait would be allocated
 	stamping io.Closer
 	ended    chan struct{}
+	closed   atomic.Bool
+	writers  atomic.Int64 // goroutines that wait until they can write
 
-	mu     sync.Mutex
-	byFD   map[int32]*socket
-	closed bool
+	mu   sync.Mutex
+	byFD map[int32]*socket
 }
 
 // canPoll tells whether connections can be read by a poller.
@@ -62,31 +65,34 @@ func (p *Poller) openGate() error {
 	if err != nil {
 		return os.NewSyscallError("epoll_create", err)
 	}
-	if err = unix.SetNonblock(fd, true); err == nil { // else the runtime would not poll it
+	err = unix.SetNonblock(fd, true) // else the runtime would not poll it
+	p.gateFD, p.gate = fd, os.NewFile(uintptr(fd), "poller")
+	if err == nil {
 		err = unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, p.sockets, &unix.EpollEvent{Events: unix.EPOLLONESHOT, Fd: int32(p.sockets)})
 	}
+	if err == nil {
+		p.raw, err = p.gate.SyscallConn()
+	}
 	if err != nil {
-		_ = unix.Close(fd)
+		_ = p.gate.Close()
 		return os.NewSyscallError("epoll_ctl", err)
 	}
-	p.gateFD, p.gate = fd, os.NewFile(uintptr(fd), "poller")
 	event := make([]unix.EpollEvent, 1)
 	p.arrived = func(gate uintptr) bool {
 		n, _ := unix.EpollWait(int(gate), event, 0)
 		return n > 0
 	}
-	p.raw, err = p.gate.SyscallConn()
-	return err
+	return nil
 }
 
 // Close ends the goroutine.
 func (p *Poller) Close() {
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
+	p.closed.Store(true)
 	_ = p.gate.Close()
 	<-p.ended
+	p.mu.Lock()
 	_ = unix.Close(p.sockets)
+	p.mu.Unlock()
 	if p.stamping != nil {
 		_ = p.stamping.Close()
 	}
@@ -98,13 +104,13 @@ func (p *Poller) run() {
 	var events [256]unix.EpollEvent
 	var ready [256]*socket
 	buffer := make([]byte, readBytes)
-	pace := pollQuantum * 10 // mean time between events
+	pace := 10 * pollQuantum // mean time between events
 	last := p.clock.Now()
-	for busy := false; ; busy = pace < pollQuantum {
-		if busy {
-			time.Sleep(pollQuantum)
-		} else if !p.park() {
-			return
+	for !p.closed.Load() {
+		if pace < pollQuantum && p.writers.Load() == 0 {
+			p.rest()
+		} else {
+			p.park()
 		}
 		n := p.look(events[:], ready[:])
 		now := p.clock.Now()
@@ -118,6 +124,18 @@ func (p *Poller) run() {
 			ready[i] = nil
 		}
 	}
+}
+
+// rest sleeps for a quantum. Where another goroutine can run meanwhile it does so in a system call, of which the scheduler need not know: to
+// park a goroutine a thousand times a second, and threads with it, costs more than all that is done in between.
+func (p *Poller) rest() {
+	if runtime.GOMAXPROCS(0) == 1 {
+		time.Sleep(pollQuantum)
+		return
+	}
+	runtime.Gosched() // whoever waits for this processor goes first
+	quantum := unix.NsecToTimespec(int64(pollQuantum))
+	_ = unix.Nanosleep(&quantum, nil)
 }
 
 // look asks which sockets are ready.
@@ -134,35 +152,28 @@ func (p *Poller) look(events []unix.EpollEvent, ready []*socket) int {
 	return n
 }
 
-// park sleeps until a socket is ready, and returns false when the poller is closed.
-func (p *Poller) park() bool {
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return false
-	}
+// park sleeps until a socket is ready or the poller is closed.
+func (p *Poller) park() {
 	armed := unix.EpollCtl(p.gateFD, unix.EPOLL_CTL_MOD, p.sockets, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(p.sockets)})
-	p.mu.Unlock()
-	if armed != nil {
-		return false
+	if armed != nil || p.raw.Read(p.arrived) != nil {
+		time.Sleep(pollQuantum) // closed; and if ever it cannot be armed, looking again and again still works
 	}
-	return p.raw.Read(p.arrived) == nil
 }
 
-// watch has the poller told of what happens on a socket from now on, and at once of what already has.
-func (p *Poller) watch(s *socket, events uint32) error {
+// watch has the poller told of what happens on a socket from now on, and at once of what already has: of bytes to read, and of more events.
+func (p *Poller) watch(s *socket, more uint32) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
+	if p.closed.Load() || s.forgotten {
 		return fmt.Errorf("poller: %w", os.ErrClosed)
 	}
 	op := unix.EPOLL_CTL_MOD
-	if !s.registered {
+	if s.watched == 0 {
 		op = unix.EPOLL_CTL_ADD
-		s.registered = true
 		p.byFD[int32(s.fd)] = s
 	}
-	err := unix.EpollCtl(p.sockets, op, s.fd, &unix.EpollEvent{Events: events | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(s.fd)})
+	s.watched |= more | unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET
+	err := unix.EpollCtl(p.sockets, op, s.fd, &unix.EpollEvent{Events: s.watched, Fd: int32(s.fd)})
 	return os.NewSyscallError("epoll_ctl", err)
 }
 
@@ -170,7 +181,8 @@ func (p *Poller) watch(s *socket, events uint32) error {
 func (p *Poller) forget(s *socket) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s.registered {
+	s.forgotten = true
+	if s.watched != 0 {
 		delete(p.byFD, int32(s.fd))
 	}
 }

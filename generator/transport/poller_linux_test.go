@@ -174,10 +174,34 @@ func TestWritingEndsWithTheExchange(t *testing.T) {
 		} else {
 			time.AfterFunc(10*time.Millisecond, func() { close(k.over) })
 		}
-		if n, err := s.Write(make([]byte, 64<<20)); !errors.Is(err, errInterrupted) || n == 0 {
-			t.Errorf("%s: %d bytes, %v, want a part and an interruption", name, n, err)
+		if err := s.send(make([]byte, 64<<20)); !errors.Is(err, errInterrupted) {
+			t.Errorf("%s: %v, want an interruption", name, err)
 		}
 		_ = s.Close()
+	}
+}
+
+// The number of a closed descriptor is soon that of another connection.
+func TestAClosedSocketTouchesNothing(t *testing.T) {
+	t.Parallel()
+	p := newPoller(t)
+	defer p.Close()
+	s, _ := adopted(t, p)
+	if err := s.listen(&taking{}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	if s.alive() {
+		t.Error("it is alive")
+	}
+	if err := s.listen(&taking{}, nil, nil); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("listening: %v, want an error that it is closed", err)
+	}
+	if err := s.send([]byte("x")); err == nil {
+		t.Error("it can be written to")
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("closing it again: %v", err)
 	}
 }
 

@@ -35,3 +35,7 @@ type socket struct {
 func (*socket) listen(taker, <-chan struct{}, <-chan struct{}) error { return context.Canceled }
 
 func (*socket) alive() bool { return false }
+
+func (*socket) send([]byte) error { return context.Canceled }
+
+func (*socket) flush() error { return context.Canceled }

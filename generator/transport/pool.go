@@ -12,14 +12,14 @@ const idleTimeout = 5 * time.Minute
 // pool holds the idle connections of a client. The one that was used last is taken first.
 type pool struct {
 	mu     sync.Mutex
-	idle   map[string][]*link // by origin
+	idle   map[linkKey][]*link
 	closed bool
 }
 
 // take gives an idle connection that the server has not closed; nil = there is none.
-func (p *pool) take(origin string) *link {
+func (p *pool) take(key linkKey) *link {
 	for {
-		l := p.pop(origin)
+		l := p.pop(key)
 		if l == nil || l.alive() {
 			return l
 		}
@@ -27,22 +27,22 @@ func (p *pool) take(origin string) *link {
 	}
 }
 
-func (p *pool) pop(origin string) *link {
+func (p *pool) pop(key linkKey) *link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	links := p.idle[origin]
+	links := p.idle[key]
 	if len(links) == 0 {
 		return nil
 	}
 	l := links[len(links)-1]
 	links[len(links)-1] = nil
-	p.idle[origin] = links[:len(links)-1]
+	p.idle[key] = links[:len(links)-1]
 	l.expiry.Stop()
 	return l
 }
 
 // put keeps a connection until it is taken or idleTimeout is over.
-func (p *pool) put(origin string, l *link) {
+func (p *pool) put(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -50,17 +50,17 @@ func (p *pool) put(origin string, l *link) {
 		return
 	}
 	if p.idle == nil {
-		p.idle = map[string][]*link{}
+		p.idle = map[linkKey][]*link{}
 	}
-	p.idle[origin] = append(p.idle[origin], l)
-	l.expiry = time.AfterFunc(idleTimeout, func() { p.expire(origin, l) })
+	p.idle[l.key] = append(p.idle[l.key], l)
+	l.expiry = time.AfterFunc(idleTimeout, func() { p.expire(l) })
 }
 
-func (p *pool) expire(origin string, l *link) {
+func (p *pool) expire(l *link) {
 	p.mu.Lock()
-	at := slices.Index(p.idle[origin], l)
+	at := slices.Index(p.idle[l.key], l)
 	if at >= 0 {
-		p.idle[origin] = slices.Delete(p.idle[origin], at, at+1)
+		p.idle[l.key] = slices.Delete(p.idle[l.key], at, at+1)
 	}
 	p.mu.Unlock()
 	if at >= 0 {

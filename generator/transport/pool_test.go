@@ -7,7 +7,7 @@ import (
 )
 
 // idleLink is a connection that nobody uses.
-func idleLink(t *testing.T) *link {
+func idleLink(t *testing.T, origin string) *link {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -24,7 +24,7 @@ func idleLink(t *testing.T) *link {
 		t.Fatal(err)
 	}
 	context.AfterFunc(t.Context(), func() { _ = other.Close() })
-	l := &link{under: &lower{conn}}
+	l := &link{key: linkKey{origin: origin}, under: &lower{conn}}
 	l.conn = l.under
 	return l
 }
@@ -33,16 +33,16 @@ func TestThePoolGivesTheConnectionThatWasUsedLast(t *testing.T) {
 	t.Parallel()
 	var p pool
 	defer p.close()
-	first, second, elsewhere := idleLink(t), idleLink(t), idleLink(t)
-	p.put("a", first)
-	p.put("a", second)
-	p.put("b", elsewhere)
+	first, second, elsewhere := idleLink(t, "a"), idleLink(t, "a"), idleLink(t, "b")
+	p.put(first)
+	p.put(second)
+	p.put(elsewhere)
 	for _, want := range []*link{second, first, nil} {
-		if got := p.take("a"); got != want {
+		if got := p.take(linkKey{origin: "a"}); got != want {
 			t.Errorf("got %p, want %p", got, want)
 		}
 	}
-	if p.take("b") != elsewhere {
+	if p.take(linkKey{origin: "b"}) != elsewhere {
 		t.Error("the connection to another server is gone")
 	}
 }
@@ -51,19 +51,19 @@ func TestAConnectionThatIsIdleForTooLongIsClosed(t *testing.T) {
 	t.Parallel()
 	var p pool
 	defer p.close()
-	l := idleLink(t)
-	p.put("a", l)
-	p.expire("a", l)
-	if got := p.take("a"); got != nil {
+	l := idleLink(t, "a")
+	p.put(l)
+	p.expire(l)
+	if got := p.take(linkKey{origin: "a"}); got != nil {
 		t.Error("an expired connection is given")
 	}
 	if _, err := l.conn.Write([]byte("x")); err == nil {
 		t.Error("an expired connection is open")
 	}
-	taken := idleLink(t)
-	p.put("a", taken)
-	p.take("a")
-	p.expire("a", taken) // the timer had fired already
+	taken := idleLink(t, "a")
+	p.put(taken)
+	p.take(linkKey{origin: "a"})
+	p.expire(taken) // the timer had fired already
 	if _, err := taken.conn.Write([]byte("x")); err != nil {
 		t.Errorf("a connection in use was closed: %v", err)
 	}
@@ -72,16 +72,16 @@ func TestAConnectionThatIsIdleForTooLongIsClosed(t *testing.T) {
 func TestAClosedPoolKeepsNothing(t *testing.T) {
 	t.Parallel()
 	var p pool
-	before, after := idleLink(t), idleLink(t)
-	p.put("a", before)
+	before, after := idleLink(t, "a"), idleLink(t, "a")
+	p.put(before)
 	p.close()
-	p.put("a", after)
+	p.put(after)
 	for _, l := range []*link{before, after} {
 		if _, err := l.conn.Write([]byte("x")); err == nil {
 			t.Error("a connection is open")
 		}
 	}
-	if p.take("a") != nil {
+	if p.take(linkKey{origin: "a"}) != nil {
 		t.Error("a connection is given")
 	}
 }

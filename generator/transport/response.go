@@ -13,7 +13,7 @@ import (
 const (
 	// maxHeadBytes bounds status line and header of an answer, and the trailers of a chunked body.
 	maxHeadBytes = 1 << 20
-	// maxChunkLine bounds the line before a chunk: its length in hexadecimal digits and extensions that mean nothing here.
+	// maxChunkLine bounds the line before a chunk, its length in hexadecimal digits and extensions that mean nothing here, and one trailer.
 	maxChunkLine = 4 << 10
 )
 
@@ -24,9 +24,14 @@ var (
 	errHeadTooLarge = errors.New("header too large")
 )
 
-// malformed makes an error that says what is not HTTP about an answer.
+// malformed makes an error that says what is not HTTP about an answer, without too much of the answer itself.
 func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", errMalformed, fmt.Sprintf(format, args...))
+	const most = 200
+	text := fmt.Sprintf(format, args...)
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return fmt.Errorf("%w: %s", errMalformed, text)
 }
 
 // stage is where in an answer the next byte belongs.
@@ -58,6 +63,8 @@ type response struct {
 	stage stage
 	line  []byte // an incomplete header or line of earlier reads
 	left  int64  // of the body or the chunk
+	// trailing is how much of the trailers has been read.
+	trailing int
 	// reusable: another answer may follow on the connection.
 	reusable bool
 }
@@ -177,11 +184,13 @@ func (r *response) begin(head []byte) error {
 		return nil // an interim answer, the next one follows
 	}
 	switch {
+	case parsed.StatusCode == http.StatusNoContent, parsed.StatusCode == http.StatusNotModified: // whatever the header says
+		r.stage = complete
 	case len(parsed.TransferEncoding) > 0:
 		r.stage = inChunkLine
 	case parsed.ContentLength > 0:
 		r.stage, r.left = inLength, parsed.ContentLength
-	case parsed.ContentLength == 0 || parsed.StatusCode == http.StatusNoContent || parsed.StatusCode == http.StatusNotModified:
+	case parsed.ContentLength == 0:
 		r.stage = complete
 	default:
 		r.stage = inRest
@@ -193,13 +202,9 @@ func (r *response) begin(head []byte) error {
 // stepLine gathers a line of the chunked encoding.
 func (r *response) stepLine(p []byte) (int, error) {
 	end := bytes.IndexByte(p, '\n')
-	limit := maxChunkLine
-	if r.stage == inTrailer {
-		limit = maxHeadBytes
-	}
 	if end < 0 {
 		r.line = append(r.line, p...)
-		if len(r.line) > limit {
+		if len(r.line) > maxChunkLine {
 			return 0, malformed("a line of the chunked encoding is too long")
 		}
 		return len(p), nil
@@ -214,6 +219,9 @@ func (r *response) stepLine(p []byte) (int, error) {
 		return 0, malformed("a line of the chunked encoding ends with LF alone")
 	}
 	if r.stage == inTrailer {
+		if r.trailing += len(line); r.trailing > maxHeadBytes {
+			return 0, fmt.Errorf("%w: more than %d bytes of trailers", errHeadTooLarge, maxHeadBytes)
+		}
 		if len(line) == 0 {
 			r.stage = complete
 		}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -255,4 +256,11 @@ func (p *peer) tunnel(other net.Conn) {
 	_, _ = io.Copy(p.Conn, other)
 	_ = p.Close()
 	ways.Wait()
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

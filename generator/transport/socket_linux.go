@@ -3,7 +3,6 @@
 package transport
 
 import (
-	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -16,28 +15,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errInterrupted tells that the rest of a request is not wanted any more.
-var errInterrupted = errors.New("request was not read to its end")
-
 // socket is a TCP connection that has been taken from the Go runtime, which would wake up for each segment. It is read by the poller,
 // with the kernel's receive time (SO_TIMESTAMPNS), and written by the goroutine of its exchange.
 type socket struct {
 	net.Conn // closed: only its addresses are of use
-	fd       int
 	poller   *Poller
-	oob      [64]byte
+	fd       int       // -1 = closed
+	oob      [8]uint64 // aligned as a header of the kernel is
 
-	// For TLS, whose reads take what the poller has read.
+	// For TLS: its reads take what the poller has read, and what it writes waits in memory to be sent.
 	fed    []byte
 	failed error
+	outMu  sync.Mutex
+	out    []byte
 
-	mu         sync.Mutex
-	taker      taker
-	registered bool
-	closed     bool
-	writable   chan struct{}
-	cancelled  <-chan struct{}
-	answered   <-chan struct{}
+	mu        sync.Mutex // guards the two below, and fd against being closed while it is read
+	taker     taker
+	writable  chan struct{}
+	cancelled <-chan struct{}
+	answered  <-chan struct{}
+
+	// Guarded by the poller.
+	watched   uint32 // events; 0 = none yet
+	forgotten bool
 }
 
 // stamp is a dialler's control function: it asks the kernel for stamps before the first segment can arrive. Where that is refused, the
@@ -72,7 +72,7 @@ func (s *socket) listen(t taker, cancelled, answered <-chan struct{}) error {
 	s.taker, s.cancelled, s.answered = t, cancelled, answered
 	s.fed, s.failed = nil, nil
 	s.mu.Unlock()
-	return s.poller.watch(s, unix.EPOLLIN)
+	return s.poller.watch(s, 0)
 }
 
 // maxReads bounds how much of one connection is read while others wait.
@@ -90,7 +90,7 @@ func (s *socket) ready(flags uint32, buffer []byte) {
 	defer s.mu.Unlock()
 	const last = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 	for range maxReads {
-		if s.taker == nil {
+		if s.taker == nil || s.fd < 0 {
 			return
 		}
 		n, err := s.receive(buffer)
@@ -108,7 +108,7 @@ func (s *socket) ready(flags uint32, buffer []byte) {
 			return // all that there was; what arrives from now on is told
 		}
 	}
-	_ = s.poller.watch(s, unix.EPOLLIN) // others first; told again at once
+	_ = s.poller.watch(s, 0) // others first; told again at once
 }
 
 func (s *socket) end(err error) {
@@ -121,14 +121,14 @@ func (s *socket) end(err error) {
 func (s *socket) receive(p []byte) (int, error) {
 	iov := unix.Iovec{Base: &p[0]}
 	iov.SetLen(len(p))
-	msg := unix.Msghdr{Iov: &iov, Iovlen: 1, Control: &s.oob[0]}
+	msg := unix.Msghdr{Iov: &iov, Iovlen: 1, Control: (*byte)(unsafe.Pointer(&s.oob[0]))}
 	for {
-		msg.SetControllen(len(s.oob))
+		msg.SetControllen(int(unsafe.Sizeof(s.oob)))
 		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&msg)), unix.MSG_DONTWAIT)
 		switch errno {
 		case 0:
 			if msg.Controllen == 0 {
-				s.oob = [64]byte{}
+				s.oob[1] = 0
 			}
 			return int(n), nil
 		case unix.EINTR:
@@ -145,9 +145,7 @@ func (s *socket) kernelWall() int64 {
 	if header.Level != unix.SOL_SOCKET || header.Type != unix.SCM_TIMESTAMPNS {
 		return 0
 	}
-	sec := int64(binary.NativeEndian.Uint64(s.oob[16:]))
-	nsec := int64(binary.NativeEndian.Uint64(s.oob[24:]))
-	return sec*1e9 + nsec
+	return int64(s.oob[2])*1e9 + int64(s.oob[3])
 }
 
 // Read gives TLS what the poller has read.
@@ -163,9 +161,51 @@ func (s *socket) Read(p []byte) (int, error) {
 	return 0, errNoMore
 }
 
-// Write sends all of p, unless the exchange ends before.
+// Write keeps what TLS writes until flush.
 func (s *socket) Write(p []byte) (int, error) {
-	sent := 0
+	s.outMu.Lock()
+	defer s.outMu.Unlock()
+	s.out = append(s.out, p...)
+	return len(p), nil
+}
+
+// flush sends what TLS has written, unless the exchange ends before.
+func (s *socket) flush() error {
+	for {
+		whole, err := s.tryFlush()
+		if err != nil || whole {
+			return err
+		}
+		if err = s.awaitWritable(); err != nil {
+			return err
+		}
+	}
+}
+
+// tryFlush sends as much of what TLS has written as the socket takes.
+func (s *socket) tryFlush() (whole bool, err error) {
+	s.outMu.Lock()
+	defer s.outMu.Unlock()
+	n, err := s.trySend(s.out)
+	s.out = s.out[:copy(s.out, s.out[n:])]
+	return len(s.out) == 0, err
+}
+
+// send sends all of p, unless the exchange ends before.
+func (s *socket) send(p []byte) error {
+	for {
+		n, err := s.trySend(p)
+		if p = p[n:]; err != nil || len(p) == 0 {
+			return err
+		}
+		if err = s.awaitWritable(); err != nil {
+			return err
+		}
+	}
+}
+
+// trySend sends as much of p as the socket takes.
+func (s *socket) trySend(p []byte) (sent int, err error) {
 	for sent < len(p) {
 		n, err := unix.SendmsgN(s.fd, p[sent:], nil, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 		switch {
@@ -173,18 +213,19 @@ func (s *socket) Write(p []byte) (int, error) {
 			sent += n
 		case err == unix.EINTR:
 		case err == unix.EAGAIN:
-			if err = s.awaitWritable(); err != nil {
-				return sent, err
-			}
+			return sent, nil
 		default:
-			return sent, &net.OpError{Op: "write", Net: "tcp", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: os.NewSyscallError("sendmsg", err)}
+			op := &net.OpError{Op: "write", Net: "tcp", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: os.NewSyscallError("sendmsg", err)}
+			return sent, writeError(op)
 		}
 	}
 	return sent, nil
 }
 
 func (s *socket) awaitWritable() error {
-	if err := s.poller.watch(s, unix.EPOLLIN|unix.EPOLLOUT); err != nil {
+	s.poller.writers.Add(1) // which are not to wait for a quantum
+	defer s.poller.writers.Add(-1)
+	if err := s.poller.watch(s, unix.EPOLLOUT); err != nil {
 		return err
 	}
 	select {
@@ -197,18 +238,25 @@ func (s *socket) awaitWritable() error {
 }
 
 // alive tells whether an idle connection can still be used.
-func (s *socket) alive() bool { return nothingArrived(s.fd) }
+func (s *socket) alive() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fd >= 0 && nothingArrived(s.fd)
+}
 
 // Close ends the connection. After it returns the taker hears of nothing any more.
 func (s *socket) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	s.taker = nil
+	if s.fd < 0 {
 		return nil
 	}
-	s.closed, s.taker = true, nil
+	_, _ = s.tryFlush() // the farewell of TLS
 	s.poller.forget(s)
-	return os.NewSyscallError("close", unix.Close(s.fd))
+	err := unix.Close(s.fd)
+	s.fd = -1 // the number may soon be that of another connection
+	return os.NewSyscallError("close", err)
 }
 
 // SetDeadline implements net.Conn; what an exchange may take is watched elsewhere.

@@ -40,5 +40,5 @@ func (s *stampClock) translate(mono, wall, kernelWall int64) (a arrival, ok bool
 	if kernelWall == 0 || delay < 0 || drift.Abs() > maxDrift {
 		return arrival{at: mono, now: mono}, false
 	}
-	return arrival{at: mono - delay, now: mono, kernel: true}, true
+	return arrival{at: mono - delay, now: mono}, true
 }

@@ -112,7 +112,6 @@ func (t *trace) finish(into *metrics.Timeline, answer *Answer) {
 	from := &t.timeline
 	into.ConnStart, into.ConnDone = from.ConnStart, from.ConnDone
 	into.Sent = from.Sent
-	into.End = max(into.End, into.Start, into.Sent) // a server may close before the write is noticed to be done
 	if from.FirstByte != 0 {
 		into.FirstByte = from.FirstByte
 	}
@@ -122,12 +121,13 @@ func (t *trace) finish(into *metrics.Timeline, answer *Answer) {
 		into.ConnectStart, into.ConnectDone = from.ConnectStart, from.ConnectDone
 		into.TLSStart, into.TLSDone = from.TLSStart, from.TLSDone
 	}
-	if into.FirstByte == 0 {
-		return
+	if into.FirstByte != 0 {
+		// A pooled connection may hold bytes that came before the request. They are taken for its answer, which cannot precede it.
+		into.FirstByte = max(into.FirstByte, into.Start)
+		// The write is stamped when it has returned, the answer by the kernel: on a busy machine the answer may have arrived before the
+		// write is noticed to be done. A server may also answer before it has read the whole request.
+		into.Sent = min(into.Sent, into.FirstByte)
 	}
-	// A pooled connection may hold bytes that came before the request. They are taken for its answer, which cannot precede it.
-	into.FirstByte = max(into.FirstByte, into.Start)
-	// The write is stamped when it has returned, the answer by the kernel: on a busy machine the answer may have arrived before the write
-	// is noticed to be done. A server may also answer before it has read the whole request.
-	into.Sent = min(into.Sent, into.FirstByte)
+	// A server may close before the write is noticed to be done.
+	into.End = max(into.End, into.Start, into.Sent)
 }

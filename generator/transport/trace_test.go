@@ -26,6 +26,7 @@ func TestTheTimelineIsInOrderWhateverTheHooksSay(t *testing.T) {
 		{"the answer had arrived before the write was noticed", metrics.Timeline{Sent: 210, FirstByte: 200}, false, metrics.Timeline{Sent: 200, FirstByte: 200}},
 		{"an answer to a request that never was sent in full", metrics.Timeline{FirstByte: 200}, false, metrics.Timeline{FirstByte: 200}},
 		{"bytes that lay in a pooled connection before the request", metrics.Timeline{Sent: 120, FirstByte: 50}, true, metrics.Timeline{Sent: 100, FirstByte: 100}},
+		{"a write that was noticed to be done after everything", metrics.Timeline{Sent: 900, FirstByte: 200}, false, metrics.Timeline{Sent: 200, FirstByte: 200}},
 		{"a dial of our own", dial, false, dial},
 		{"a dial that was not waited for, as another connection became free", dial, true, metrics.Timeline{}},
 	} {
