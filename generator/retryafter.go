@@ -15,6 +15,9 @@ func retryAfter(header http.Header, now time.Time) metrics.Value {
 		return metrics.Value{V: ms / 1e3, Defined: true}
 	}
 	text := header.Get("Retry-After")
+	if text == "" {
+		return metrics.Value{}
+	}
 	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
 		return metrics.Value{V: float64(seconds), Defined: true}
 	}

@@ -17,12 +17,18 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-// pollQuantum is how long the poller sleeps between two looks while much arrives.
-const pollQuantum = time.Millisecond
+const (
+	// minQuantum and maxQuantum bound how long the poller sleeps between two looks while much arrives.
+	minQuantum = time.Millisecond
+	maxQuantum = 4 * time.Millisecond
+	// looksPerGap is how often it then looks between two arrivals on one connection, so that these hardly ever become one read.
+	looksPerGap = 8
+)
 
 // Poller reads the connections of all clients on one goroutine, and hands each what arrives on it. Because the kernel notes when that
-// was, it need not hurry: while more than one event a millisecond arrives, it looks once a millisecond and takes all there is, instead
-// of waking up for each. What arrives on one connection within such a millisecond is one read.
+// was, it need not hurry: while much arrives, it looks once in a quantum and takes all there is, instead of waking up for each. A quantum
+// is short against the time between two arrivals on the same connection, but not under a millisecond: what arrives on one connection
+// within a quantum is one read.
 //
 // Close ends it when no client uses it any more.
 type Poller struct {
@@ -35,7 +41,8 @@ type Poller struct {
 	stamping io.Closer
 	ended    chan struct{}
 	closed   atomic.Bool
-	writers  atomic.Int64 // goroutines that wait until they can write
+	writers  atomic.Int64  // goroutines that wait until they can write
+	gap      time.Duration // mean time between two arrivals on the same connection; of the goroutine
 
 	mu   sync.Mutex
 	byFD map[int32]*socket
@@ -104,18 +111,17 @@ func (p *Poller) run() {
 	var events [256]unix.EpollEvent
 	var ready [256]*socket
 	buffer := make([]byte, readBytes)
-	pace := 10 * pollQuantum // mean time between events
+	pace := maxPause // mean time between events
 	last := p.clock.Now()
 	for !p.closed.Load() {
-		if pace < pollQuantum && p.writers.Load() == 0 {
-			p.rest()
+		if quantum := p.quantum(); pace < quantum && p.writers.Load() == 0 {
+			rest(quantum)
 		} else {
 			p.park()
 		}
 		n := p.look(events[:], ready[:])
 		now := p.clock.Now()
-		gap := min(time.Duration(now-last), 10*pollQuantum) // a pause says nothing about what comes after it
-		pace += (gap/time.Duration(max(n, 1)) - pace) / 8
+		pace += (min(time.Duration(now-last), maxPause)/time.Duration(max(n, 1)) - pace) / 8
 		last = now
 		for i := range n {
 			if s := ready[i]; s != nil {
@@ -126,16 +132,29 @@ func (p *Poller) run() {
 	}
 }
 
+// maxPause bounds what a pause says about the pace: nothing of what comes after it.
+const maxPause = 40 * time.Millisecond
+
+// quantum is how long to sleep.
+func (p *Poller) quantum() time.Duration {
+	return max(minQuantum, min(p.gap/looksPerGap, maxQuantum))
+}
+
+// noteGap notes the time between two arrivals on the same connection.
+func (p *Poller) noteGap(gap time.Duration) {
+	p.gap += (min(gap, looksPerGap*maxQuantum) - p.gap) / 64
+}
+
 // rest sleeps for a quantum. Where another goroutine can run meanwhile it does so in a system call, of which the scheduler need not know: to
 // park a goroutine a thousand times a second, and threads with it, costs more than all that is done in between.
-func (p *Poller) rest() {
+func rest(quantum time.Duration) {
 	if runtime.GOMAXPROCS(0) == 1 {
-		time.Sleep(pollQuantum)
+		time.Sleep(quantum)
 		return
 	}
 	runtime.Gosched() // whoever waits for this processor goes first
-	quantum := unix.NsecToTimespec(int64(pollQuantum))
-	_ = unix.Nanosleep(&quantum, nil)
+	interval := unix.NsecToTimespec(int64(quantum))
+	_ = unix.Nanosleep(&interval, nil)
 }
 
 // look asks which sockets are ready.
@@ -156,7 +175,7 @@ func (p *Poller) look(events []unix.EpollEvent, ready []*socket) int {
 func (p *Poller) park() {
 	armed := unix.EpollCtl(p.gateFD, unix.EPOLL_CTL_MOD, p.sockets, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(p.sockets)})
 	if armed != nil || p.raw.Read(p.arrived) != nil {
-		time.Sleep(pollQuantum) // closed; and if ever it cannot be armed, looking again and again still works
+		time.Sleep(minQuantum) // closed; and if ever it cannot be armed, looking again and again still works
 	}
 }
 

@@ -29,6 +29,8 @@ type socket struct {
 	outMu  sync.Mutex
 	out    []byte
 
+	stamp int64 // of the read before, of the same exchange; 0 = none
+
 	mu        sync.Mutex // guards the two below, and fd against being closed while it is read
 	taker     taker
 	writable  chan struct{}
@@ -100,11 +102,21 @@ func (s *socket) ready(flags uint32, buffer []byte) {
 			return
 		case err != nil:
 			s.end(&net.OpError{Op: "read", Net: "tcp", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: os.NewSyscallError("recvmsg", err)})
+			return
 		case n == 0:
 			s.end(io.EOF)
-		case s.taker.arrived(buffer[:n], now, s.kernelWall()):
-			s.taker = nil
-		case n < len(buffer) && flags&last == 0:
+			return
+		}
+		stamp := s.kernelWall()
+		if s.stamp != 0 && stamp > s.stamp {
+			s.poller.noteGap(time.Duration(stamp - s.stamp))
+		}
+		s.stamp = stamp
+		if s.taker.arrived(buffer[:n], now, stamp) {
+			s.taker, s.stamp = nil, 0
+			return
+		}
+		if n < len(buffer) && flags&last == 0 {
 			return // all that there was; what arrives from now on is told
 		}
 	}
