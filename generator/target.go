@@ -149,6 +149,8 @@ func (t *Target) exchange(ctx context.Context, flight *metrics.Flight, r *metric
 		return
 	}
 	*buffer = body
+	promptBytes := len(turn.Prompt)
+	turn.Prompt, wire.Prompt = "", "" // thousands of answers may be waited for, for minutes
 	r.RequestedTokens = int64(t.codec.OutputLimit(&wire))
 	r.RequestBytes = int64(len(body))
 
@@ -162,13 +164,13 @@ func (t *Target) exchange(ctx context.Context, flight *metrics.Flight, r *metric
 	if answer.KernelStamps {
 		t.deps.Store.InstrumentDelay(answer.KernelDelay)
 	}
-	t.learn(&turn, r, &answer, x)
+	t.learn(promptBytes, r, &answer, x)
 }
 
 // learn takes from an answer what makes the next requests better.
-func (t *Target) learn(turn *workload.Turn, r *metrics.Record, answer *transport.Answer, x *exchange) {
+func (t *Target) learn(promptBytes int, r *metrics.Record, answer *transport.Answer, x *exchange) {
 	if r.InputSource.Exact() {
-		t.workload.Learn(*turn, r.Usage.Input.N)
+		t.workload.Learn(promptBytes, r.Usage.Input.N)
 	}
 	if endpoint.RefusesField(answer.Status, x.serverError, "stream_options") && !t.usageRefused.Swap(true) {
 		t.series.UsageRefused()

@@ -24,8 +24,7 @@ func newAuthorizer(config *promconfig.HTTPClientConfig, dial promconfig.DialCont
 	}
 	t := &config.TLSConfig
 	if t.CAFile == "" && t.CertFile == "" && t.KeyFile == "" {
-		chain, err := newChain(settings)
-		return &authorizer{chain}, err
+		return &authorizer{credentials(config, dial, ending{settings})}, nil
 	}
 	files := promconfig.TLSRoundTripperSettings{
 		CA: secretOf(t.CA, t.CAFile), Cert: secretOf(t.Cert, t.CertFile), Key: secretOf(string(t.Key), t.KeyFile),

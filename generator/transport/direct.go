@@ -53,29 +53,29 @@ func (d *direct) Close() { d.idle.close() }
 
 // carry implements carrier.
 func (d *direct) carry(ctx context.Context, request *http.Request, t *trace, b *body, timeline *metrics.Timeline) error {
-	wire := d.requests.Get().(*bytes.Buffer)
-	defer func() {
-		if wire.Cap() <= maxKeptBytes {
-			d.requests.Put(wire)
-		}
-	}()
 	timeline.End = timeline.Start
 	ready, err := d.authorizer.complete(request)
 	if err != nil {
 		return err
 	}
-	wire.Reset()
+	wire := d.requests.Get().(*bytes.Buffer)
 	if err = writeRequest(wire, ready.request, b.payload, d.config.Reuse); err != nil {
 		return err
 	}
 	l, err := d.obtain(ctx, ready, t, b.handler, timeline)
 	if err != nil {
 		timeline.End = d.clock.Now()
+		d.letGo(wire)
 		return err
 	}
 	x := newExchange(b, timeline)
 	b.answer.KernelStamps = l.socket != nil
-	reusable, err := l.exchange(ctx, x, wire.Bytes(), func() { t.set(&t.timeline.Sent) })
+	reusable, err := l.exchange(ctx, x, wire.Bytes(), func(whole bool) {
+		if whole {
+			t.set(&t.timeline.Sent)
+		}
+		d.letGo(wire) // thousands of answers may be waited for
+	})
 	timeline.End = x.end
 	if reusable && d.config.Reuse == KeepAlive {
 		d.idle.put(l)
@@ -86,6 +86,14 @@ func (d *direct) carry(ctx context.Context, request *http.Request, t *trace, b *
 		panic(x.panicked)
 	}
 	return err
+}
+
+// letGo takes back the bytes of a request.
+func (d *direct) letGo(wire *bytes.Buffer) {
+	if wire.Cap() <= maxKeptBytes {
+		wire.Reset()
+		d.requests.Put(wire)
+	}
 }
 
 // obtain gives a connection: an idle one, or one that is opened. The clock starts with the opening, or when there is nothing left to do

@@ -255,7 +255,7 @@ func TestTheTimeOfDecodingIsNotMoreThanThatOfTheExchange(t *testing.T) {
 		first := true
 		r := doWith(t.Context(), newClient(t, trusting(authority)), stream(url), func(seen) transport.Verdict {
 			if first {
-				time.Sleep(20 * time.Millisecond) // the rest arrives meanwhile
+				<-time.NewTimer(20 * time.Millisecond).C // the rest arrives meanwhile
 			}
 			first = false
 			return transport.Token

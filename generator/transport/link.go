@@ -42,18 +42,17 @@ type linkKey struct {
 // lower is what TLS has under it: first the connection with which the handshake is made, then the socket.
 type lower struct{ net.Conn }
 
-// exchange sends a request and waits for the end of its answer. sent is called when the last byte is written. reusable tells that
+// exchange sends a request and waits for the end of its answer. written is called when the bytes of the request are not needed any more; whole
+// tells that all have been sent. reusable tells that
 // another request may follow on the connection; otherwise it must be closed.
-func (l *link) exchange(ctx context.Context, x *exchange, request []byte, sent func()) (reusable bool, err error) {
+func (l *link) exchange(ctx context.Context, x *exchange, request []byte, written func(whole bool)) (reusable bool, err error) {
 	if err = l.listen(ctx, x); err != nil {
 		x.end = x.body.clock.Now()
 		return false, err
 	}
 	unsent := l.write(ctx, request)
-	switch {
-	case unsent == nil:
-		sent()
-	case !isEnd(unsent):
+	written(unsent == nil)
+	if unsent != nil && !isEnd(unsent) {
 		l.close() // nothing will come of it
 	}
 	select {

@@ -149,7 +149,7 @@ func (p *Poller) noteGap(gap time.Duration) {
 // park a goroutine a thousand times a second, and threads with it, costs more than all that is done in between.
 func rest(quantum time.Duration) {
 	if runtime.GOMAXPROCS(0) == 1 {
-		time.Sleep(quantum)
+		<-time.NewTimer(quantum).C
 		return
 	}
 	runtime.Gosched() // whoever waits for this processor goes first
@@ -175,7 +175,7 @@ func (p *Poller) look(events []unix.EpollEvent, ready []*socket) int {
 func (p *Poller) park() {
 	armed := unix.EpollCtl(p.gateFD, unix.EPOLL_CTL_MOD, p.sockets, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(p.sockets)})
 	if armed != nil || p.raw.Read(p.arrived) != nil {
-		time.Sleep(minQuantum) // closed; and if ever it cannot be armed, looking again and again still works
+		rest(minQuantum) // closed; and if ever it cannot be armed, looking again and again still works
 	}
 }
 

@@ -170,7 +170,7 @@ func (r *response) checkStart() error {
 
 // begin takes a complete header.
 func (r *response) begin(head []byte) error {
-	parsed, err := http.ReadResponse(bufio.NewReaderSize(bytes.NewReader(head), 256), nil)
+	parsed, err := http.ReadResponse(bufio.NewReaderSize(bytes.NewReader(head), 256), nil) //nolint:bodyclose // it is not read
 	if err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			err = errors.New("header is incomplete")

@@ -98,7 +98,7 @@ func (s *socket) ready(flags uint32, buffer []byte) {
 		n, err := s.receive(buffer)
 		now := time.Now()
 		switch {
-		case err == unix.EAGAIN:
+		case errors.Is(err, unix.EAGAIN):
 			return
 		case err != nil:
 			s.end(&net.OpError{Op: "read", Net: "tcp", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: os.NewSyscallError("recvmsg", err)})
@@ -223,8 +223,8 @@ func (s *socket) trySend(p []byte) (sent int, err error) {
 		switch {
 		case err == nil:
 			sent += n
-		case err == unix.EINTR:
-		case err == unix.EAGAIN:
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EAGAIN):
 			return sent, nil
 		default:
 			op := &net.OpError{Op: "write", Net: "tcp", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: os.NewSyscallError("sendmsg", err)}

@@ -78,10 +78,10 @@ func (w *Workload) nonce(turn uint64) uint64 {
 	return n ^ n>>31
 }
 
-// Learn takes in how many tokens the server counted for the prompt of a turn, its chat template included. Later prompts then have the
+// Learn takes in how many tokens the server counted for a prompt of so many bytes, its chat template included. Later prompts then have the
 // wished length by the server's own count. Impossible counts are ignored.
-func (w *Workload) Learn(turn Turn, promptTokens int64) {
+func (w *Workload) Learn(promptBytes int, promptTokens int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.calibration.observe(len(turn.Prompt), promptTokens)
+	w.calibration.observe(promptBytes, promptTokens)
 }

@@ -67,7 +67,7 @@ func TestWhatWasLearnedChangesNeitherLengthsNorWords(t *testing.T) {
 		if a.Prompt[nonceSize:100] != b.Prompt[nonceSize:100] {
 			t.Fatalf("turn %d: other words after learning:\n%s\n%s", i, a.Prompt, b.Prompt)
 		}
-		taught.Learn(b, int64(len(b.Prompt)/3))
+		taught.Learn(len(b.Prompt), int64(len(b.Prompt)/3))
 	}
 }
 
@@ -150,7 +150,7 @@ func TestLengthsBecomeRightByTheServersCount(t *testing.T) {
 				if off := math.Abs(got/float64(turn.InputTokens) - 1); i >= 10 && off > test.tolerance {
 					t.Fatalf("request %d: wished %d, counted %v", i, turn.InputTokens, got)
 				}
-				w.Learn(turn, int64(got))
+				w.Learn(len(turn.Prompt), int64(got))
 			}
 		})
 	}
@@ -168,7 +168,7 @@ func TestLearningDoesNotSwing(t *testing.T) {
 			var settled bool
 			for i := range 300 {
 				oldest := flight[0]
-				w.Learn(oldest, int64(count(oldest.Prompt)))
+				w.Learn(len(oldest.Prompt), int64(count(oldest.Prompt)))
 				flight = append(flight[1:], w.Next())
 				off := math.Abs(count(flight[7].Prompt)/128 - 1)
 				if settled && off > 0.04 {
@@ -205,9 +205,9 @@ func TestGarbageDoesNotSpoilWhatWasLearned(t *testing.T) {
 					t.Fatalf("request %d: counted %v", i, got)
 				}
 				if i%10 == 9 {
-					w.Learn(turn, garbage[i/10%len(garbage)])
+					w.Learn(len(turn.Prompt), garbage[i/10%len(garbage)])
 				} else {
-					w.Learn(turn, int64(got))
+					w.Learn(len(turn.Prompt), int64(got))
 				}
 			}
 		})
@@ -219,11 +219,11 @@ func TestGarbageFromTheStartIsForgotten(t *testing.T) {
 	count := linear(4.4, 15)
 	w := workload.New(make128(), 3, "a")
 	for range 6 {
-		w.Learn(w.Next(), 700)
+		w.Learn(len(w.Next().Prompt), 700)
 	}
 	for range 80 {
 		turn := w.Next()
-		w.Learn(turn, int64(count(turn.Prompt)))
+		w.Learn(len(turn.Prompt), int64(count(turn.Prompt)))
 	}
 	if got := count(w.Next().Prompt); math.Abs(got/128-1) > 0.03 {
 		t.Errorf("counted %v, want 128", got)
@@ -250,7 +250,7 @@ func TestAnotherModelBehindTheNameIsLearned(t *testing.T) {
 				if i >= 260 && math.Abs(got/128-1) > 0.05 {
 					t.Fatalf("request %d, %d after the change: counted %v", i, i-200, got)
 				}
-				w.Learn(turn, int64(got))
+				w.Learn(len(turn.Prompt), int64(got))
 			}
 		})
 	}
@@ -286,7 +286,7 @@ func TestNonsenseStaysBounded(t *testing.T) {
 				if turn.InputTokens < 1 {
 					t.Fatalf("request %d: a nominal length of %d", i, turn.InputTokens)
 				}
-				w.Learn(turn, claim(int64(len(turn.Prompt)), random))
+				w.Learn(len(turn.Prompt), claim(int64(len(turn.Prompt)), random))
 			}
 		})
 	}
@@ -300,7 +300,7 @@ func TestAPromptThatCannotBeShortEnoughSaysSo(t *testing.T) {
 	w := workload.New(c, 3, "a")
 	for range 20 {
 		turn := w.Next()
-		w.Learn(turn, int64(count(turn.Prompt)))
+		w.Learn(len(turn.Prompt), int64(count(turn.Prompt)))
 	}
 	turn := w.Next()
 	if len(turn.Prompt) != nonceSize || math.Abs(float64(turn.InputTokens)-count(turn.Prompt)) > 2 {
@@ -341,7 +341,7 @@ func TestWorkloadIsSafeForConcurrentUse(t *testing.T) {
 				if _, twice := nonces.LoadOrStore(turn.Prompt[:nonceSize], true); twice {
 					t.Errorf("nonce %s came twice", turn.Prompt[:nonceSize])
 				}
-				w.Learn(turn, int64(count(turn.Prompt)))
+				w.Learn(len(turn.Prompt), int64(count(turn.Prompt)))
 			}
 		})
 	}
@@ -374,6 +374,6 @@ func BenchmarkLearn(b *testing.B) {
 	w := workload.New(make128(), 3, "a")
 	turn := w.Next()
 	for b.Loop() {
-		w.Learn(turn, 130)
+		w.Learn(len(turn.Prompt), 130)
 	}
 }
