@@ -327,7 +327,7 @@ func exporterSeries() []Series {
 		},
 		{
 			Name: "aiperf_exporter_instrument_delay_seconds", Kind: Histogram, Scope: PerProcess, Unit: "seconds", Bounds: boundsSelf,
-			Help: "Time from the arrival of bytes by the kernel's stamp to their handling by this program, the largest of each answer. It is not part of any latency where kernel stamps are in use.",
+			Help: "Time from the arrival of bytes by the kernel's stamp to their handling by this program, the largest of each answer. Up to 4 ms of it are deliberate. It is not part of any latency where kernel stamps are in use.",
 		},
 		{
 			Name: "aiperf_exporter_prepare_seconds", Kind: Histogram, Scope: PerProcess, Unit: "seconds", Bounds: boundsSelf,

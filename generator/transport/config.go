@@ -31,8 +31,8 @@ type Timestamps string
 
 // The choices of timestamps.
 const (
-	// KernelTimestamps are when bytes reached the socket, whatever this process was doing then; where there are none (HTTP/2, systems
-	// other than Linux), the return of the read stands in.
+	// KernelTimestamps are when bytes reached the socket, whatever this process was doing then; where there are none (HTTP/2, a
+	// proxy, systems other than Linux), the return of the read stands in.
 	KernelTimestamps Timestamps = "kernel"
 	// ReadTimestamps are when a read returned, as in any other client.
 	ReadTimestamps Timestamps = "read"

@@ -123,7 +123,7 @@ const maxKeptBytes = 1 << 20
 
 // connect opens a connection.
 func (d *direct) connect(ctx context.Context, t *trace, ready authorized) (*link, error) {
-	dialler := &net.Dialer{KeepAlive: -1} // the limits of an exchange find a dead server sooner
+	dialler := &net.Dialer{}
 	if d.poller != nil {
 		dialler.Control = stamp
 	}

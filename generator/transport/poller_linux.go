@@ -113,13 +113,16 @@ func (p *Poller) run() {
 	buffer := make([]byte, readBytes)
 	pace := maxPause // mean time between events
 	last := p.clock.Now()
-	for !p.closed.Load() {
-		if quantum := p.quantum(); pace < quantum && p.writers.Load() == 0 {
+	for n := 0; !p.closed.Load(); {
+		quantum := p.quantum()
+		switch {
+		case n == len(events): // there may be more
+		case pace < quantum && p.writers.Load() == 0:
 			rest(quantum)
-		} else {
+		default:
 			p.park()
 		}
-		n := p.look(events[:], ready[:])
+		n = p.look(events[:], ready[:])
 		now := p.clock.Now()
 		pace += (min(time.Duration(now-last), maxPause)/time.Duration(max(n, 1)) - pace) / 8
 		last = now
