@@ -41,6 +41,8 @@ func TestPromptsGetTheWishedLengthByTheCountOfTheServer(t *testing.T) {
 	for range 10 {
 		target.Once(t.Context())
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if last := counts[len(counts)-1]; counts[0] < wished*3/2 || last < wished*9/10 || last > wished*11/10 {
 		t.Errorf("prompts of %v tokens, want the first far from %d, as its server is unknown, and the last near it", counts, wished)
 	}
