@@ -110,7 +110,12 @@ func TestEachFailureIsCountedInItsOwnClass(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, tt.url(t), shortTimeouts, func(c *generator.TargetConfig) { c.Client.MaxEventBytes = 1 << 20 })
+			r := newRig(t, tt.url(t), func(c *generator.TargetConfig) {
+				c.Client.MaxEventBytes = 1 << 20
+				if strings.HasPrefix(string(tt.want), "timeout_") { // on a busy machine the others must not run into a limit
+					shortTimeouts(c)
+				}
+			})
 			got := r.once(t.Context(), t).record
 			if got.Outcome != metrics.Failure || got.Class != tt.want {
 				t.Errorf("outcome %q, class %q (%s), want class %q", got.Outcome, got.Class, got.Detail, tt.want)
