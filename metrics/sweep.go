@@ -194,6 +194,6 @@ func (s *sweep) tokens(phase sweepPhase) float64 {
 	c := &s.phases[phase]
 	shown := c.throughput[0].sum.seconds() + c.throughput[1].sum.seconds()
 	sum := shown + float64(s.rounding[phase])/micro/1e9 + float64(s.late[phase]-s.debt[phase])/micro
-	s.reported[phase] = max(s.reported[phase], sum)
+	s.reported[phase] = max(s.reported[phase], math.Round(sum*1e9)/1e9) // 4566, not 4565.999999999999
 	return s.reported[phase]
 }
