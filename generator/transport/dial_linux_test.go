@@ -3,6 +3,7 @@ package transport_test
 import (
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,22 @@ func TestDialsThatNobodyWaitsForEnd(t *testing.T) {
 		if got := openDescriptors(t); got > descriptors {
 			t.Errorf("%s: %d descriptors, %d before", reuse, got, descriptors)
 		}
+	}
+}
+
+// A failure between connecting and listening leaves nothing open.
+func TestAFailedHandshakeLeavesNothingBehind(t *testing.T) {
+	client := newClient(t)
+	url := strings.Replace(serve(t, func(p *peer) { p.send("this is no TLS\r\n") }), "http:", "https:", 1)
+	do(t, client, url)
+	before := openDescriptors(t)
+	for range 20 {
+		if r := do(t, client, url); r.Class != metrics.ErrTLS {
+			t.Errorf("class %q (%v), want %q", r.Class, r.Err, metrics.ErrTLS)
+		}
+	}
+	if after := openDescriptors(t); after > before+2 { // the server's own end may still be closing
+		t.Errorf("%d descriptors, %d before", after, before)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"time"
 )
@@ -29,7 +28,6 @@ type link struct {
 	closed bool
 	stamps stampClock
 	reads  int64
-	plain  []byte      // for what TLS gives
 	expiry *time.Timer // of an idle connection
 }
 
@@ -42,9 +40,8 @@ type linkKey struct {
 // lower is what TLS has under it: first the connection with which the handshake is made, then the socket.
 type lower struct{ net.Conn }
 
-// exchange sends a request and waits for the end of its answer. written is called when the bytes of the request are not needed any more; whole
-// tells that all have been sent. reusable tells that
-// another request may follow on the connection; otherwise it must be closed.
+// exchange sends a request and waits for the end of its answer. written is called when the bytes of the request are not needed any more;
+// whole tells that all have been sent. reusable tells that another request may follow on the connection; otherwise it must be closed.
 func (l *link) exchange(ctx context.Context, x *exchange, request []byte, written func(whole bool)) (reusable bool, err error) {
 	if err = l.listen(ctx, x); err != nil {
 		x.end = x.body.clock.Now()
@@ -184,7 +181,7 @@ func (l *link) arrived(p []byte, now time.Time, kernelWall int64) (over bool) {
 		return l.x.arrived(p, a)
 	}
 	l.socket.fed = p
-	plain := l.plainBuffer()
+	plain := l.socket.plain
 	for {
 		n, err := l.tls.Read(plain)
 		if n > 0 && l.x.arrived(plain[:n], a) {
@@ -205,23 +202,17 @@ func (l *link) arrived(p []byte, now time.Time, kernelWall int64) (over bool) {
 func (l *link) ended(err error) {
 	if l.tls != nil {
 		l.socket.fed, l.socket.failed = nil, err
-		_, err = l.tls.Read(l.plainBuffer())
+		_, err = l.tls.Read(l.socket.plain)
 	}
 	l.x.ended(err)
 }
 
 // settle finds out whether TLS holds more than the answer that has just ended; then the connection cannot be used again.
 func (l *link) settle() bool {
-	n, err := l.tls.Read(l.plainBuffer())
+	var one [1]byte
+	n, err := l.tls.Read(one[:])
 	var timeout net.Error
 	return n == 0 && errors.As(err, &timeout) && timeout.Timeout()
-}
-
-func (l *link) plainBuffer() []byte {
-	if l.plain == nil {
-		l.plain = make([]byte, plainBytes)
-	}
-	return l.plain
 }
 
 var (
@@ -233,7 +224,7 @@ var (
 
 // writeError marks an error of writing that reading will tell of too.
 func writeError(err error) error {
-	if errors.Is(err, io.ErrClosedPipe) || isConnectionEnd(err) {
+	if isConnectionEnd(err) {
 		return errors.Join(errConnectionEnded, err)
 	}
 	return err

@@ -46,6 +46,8 @@ type Poller struct {
 
 	mu   sync.Mutex
 	byFD map[int32]*socket
+
+	plain []byte // for what TLS makes of what has been read; one for all connections, as they are read one after the other
 }
 
 // canPoll tells whether connections can be read by a poller.
@@ -57,7 +59,7 @@ func NewPoller(clock *metrics.SystemClock) (*Poller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("poller: %w", os.NewSyscallError("epoll_create", err))
 	}
-	p := &Poller{clock: clock, sockets: sockets, ended: make(chan struct{}), byFD: map[int32]*socket{}}
+	p := &Poller{clock: clock, sockets: sockets, ended: make(chan struct{}), byFD: map[int32]*socket{}, plain: make([]byte, plainBytes)}
 	if err := p.openGate(); err != nil {
 		_ = unix.Close(sockets)
 		return nil, fmt.Errorf("poller: %w", err)

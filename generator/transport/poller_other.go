@@ -30,6 +30,7 @@ type socket struct {
 	net.Conn
 	fed    []byte
 	failed error
+	plain  []byte
 }
 
 func (*socket) listen(taker, <-chan struct{}, <-chan struct{}) error { return context.Canceled }

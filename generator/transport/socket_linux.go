@@ -26,12 +26,13 @@ type socket struct {
 	// For TLS: its reads take what the poller has read, and what it writes waits in memory to be sent.
 	fed    []byte
 	failed error
+	plain  []byte // the poller's, for what TLS makes of it
 	outMu  sync.Mutex
 	out    []byte
 
 	stamp int64 // of the read before, of the same exchange; 0 = none
 
-	mu        sync.Mutex // guards the two below, and fd against being closed while it is read
+	mu        sync.Mutex // guards taker, and fd against being closed while it is read
 	taker     taker
 	writable  chan struct{}
 	cancelled <-chan struct{}
@@ -65,7 +66,7 @@ func (p *Poller) adopt(tcp *net.TCPConn) (*socket, error) {
 		return nil, os.NewSyscallError("fcntl", err)
 	}
 	_ = tcp.Close() // the descriptor of the runtime; the connection goes on
-	return &socket{Conn: tcp, fd: fd, poller: p, writable: make(chan struct{}, 1)}, nil
+	return &socket{Conn: tcp, fd: fd, poller: p, plain: p.plain, writable: make(chan struct{}, 1)}, nil
 }
 
 // listen has what arrives handed to the taker. Writing ends when one of the channels is closed.
