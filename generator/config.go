@@ -41,14 +41,14 @@ type TargetConfig struct {
 }
 
 // info is what the target's series say about it.
-func (c *TargetConfig) info() metrics.TargetInfo {
+func (c *TargetConfig) info(codec endpoint.Codec) metrics.TargetInfo {
 	return metrics.TargetInfo{
 		Name:            c.Name,
 		Model:           c.Model,
 		Workload:        c.WorkloadName,
 		URL:             c.PublicURL(),
 		EndpointType:    string(c.Endpoint.Type),
-		Streaming:       (&endpoint.Turn{Stream: c.Workload.Stream, Extra: c.Workload.Extra}).Streams(),
+		Streaming:       c.streams(codec),
 		Load:            c.LoadName,
 		LoadMode:        string(c.Load.Mode),
 		RateHz:          c.Load.Hz(),
@@ -59,6 +59,11 @@ func (c *TargetConfig) info() metrics.TargetInfo {
 		SLOs:            c.SLOs,
 		Labels:          c.Labels,
 	}
+}
+
+// streams tells whether the target's requests ask for streams.
+func (c *TargetConfig) streams(codec endpoint.Codec) bool {
+	return codec.Streams(&endpoint.Turn{Stream: c.Workload.Stream, Extra: c.Workload.Extra})
 }
 
 // PublicURL is the URL without user and query, which may hold credentials.

@@ -15,9 +15,10 @@ import (
 // exchange turns the events of one answer into its record. It reads no clock and no socket: every instant comes with an event, so a
 // stream can be played to it at any speed and in any pieces.
 type exchange struct {
-	codec  endpoint.Codec
-	record *metrics.Record
-	flight flight
+	decoder endpoint.Decoder
+	traits  endpoint.Traits
+	record  *metrics.Record
+	flight  flight
 	// inputTokens is the length of the prompt as far as it is known before the server tells it.
 	inputTokens int
 
@@ -60,9 +61,9 @@ func (x *exchange) Event(ev *transport.Event) transport.Verdict {
 	x.chunk = endpoint.Chunk{}
 	var err error
 	if ev.Body {
-		err = x.codec.DecodeBody(ev.Data, &x.chunk)
+		err = x.decoder.Body(ev.Data, &x.chunk)
 	} else {
-		err = x.codec.DecodeEvent(ev.Name, ev.Data, &x.chunk)
+		err = x.decoder.Event(ev.Name, ev.Data, &x.chunk)
 	}
 	if err != nil && ev.Cut {
 		return transport.More // not broken but cut off: the missing end marker tells the outcome
@@ -152,7 +153,7 @@ func (x *exchange) outcome(a *transport.Answer) (metrics.Outcome, metrics.ErrorC
 		return failed(metrics.ErrStream, describe(x.serverError))
 	case x.parseError != nil:
 		return failed(metrics.ErrParse, x.parseError.Error())
-	case a.Stream && !x.terminal:
+	case a.Stream && !x.terminal && !x.traits.Unmarked:
 		return failed(metrics.ErrTruncated, fmt.Sprintf("stream ended after %d content events without a finish reason or end marker", len(r.Content)))
 	case len(r.Content) == 0:
 		return failed(metrics.ErrEmpty, "answer without any generated token")

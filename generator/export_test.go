@@ -9,7 +9,7 @@ import (
 // Play makes a record of the events that play hands out, as if answer had brought them: the part of a request's way that knows neither
 // sockets nor clocks. inputTokens is the nominal length of the prompt.
 func Play(codec endpoint.Codec, record *metrics.Record, answer *transport.Answer, inputTokens int, play func(transport.Handler)) {
-	x := &exchange{codec: codec, record: record, flight: unwatched{}, inputTokens: inputTokens}
+	x := &exchange{decoder: codec.Decoder(nil), traits: codec.Traits(), record: record, flight: unwatched{}, inputTokens: inputTokens}
 	play(x)
 	x.finish(answer)
 }

@@ -34,7 +34,7 @@ func newLoop(requests context.Context, t *Target, limit int64) *loop {
 		target: t,
 		schedule: load.NewSchedule(&c.Load, &load.Origin{
 			Anchor: now, Wall: t.deps.Clock.Wall(now).UnixNano(), Seed: c.Seed, Target: c.Name, Instance: t.deps.Instance,
-		}),
+		}, nil),
 		gate:     load.NewGate(&c.Load),
 		requests: requests,
 		limit:    limit,
@@ -63,7 +63,10 @@ func (l *loop) run(ctx context.Context) {
 		return
 	}
 	for l.limit == 0 || l.sent < l.limit {
-		next := l.schedule.Peek()
+		next, known := l.schedule.Peek()
+		if !known {
+			next = math.MaxInt64
+		}
 		woken := next
 		if at, ok := l.gate.Deadline(); ok {
 			woken = min(woken, at)
@@ -95,12 +98,12 @@ func (l *loop) arrive(now int64) {
 	if late := l.schedule.SkipLate(now); late > 0 && !l.reached() {
 		l.drop(metrics.DropSchedulerLate, late)
 	}
-	for l.schedule.Peek() <= now {
-		sched := l.schedule.Pop()
+	for next, known := l.schedule.Peek(); known && next <= now; next, known = l.schedule.Peek() {
+		a := l.schedule.Pop()
 		if l.reached() {
 			continue
 		}
-		switch d := l.gate.Offer(sched, now); d.Verdict {
+		switch d := l.gate.Offer(a, now); d.Verdict {
 		case load.Send:
 			if !l.target.deps.Limiter.Acquire(now) {
 				l.gate.Release(now)
@@ -108,12 +111,12 @@ func (l *loop) arrive(now int64) {
 				continue
 			}
 			l.admitted++
-			l.send(series.Sent(), sched)
+			l.send(series.Sent(), a)
 		case load.Queued:
 			l.admitted++
 			series.Queued()
 		case load.Dropped:
-			l.drop(l.blame(d.Reason, now-sched), 1)
+			l.drop(l.blame(d.Reason, now-a.Ready), 1)
 		}
 	}
 }
@@ -133,7 +136,7 @@ func (l *loop) blame(reason metrics.DropReason, late int64) metrics.DropReason {
 func (l *loop) takeQueued(now int64) {
 	series := l.target.series
 	for {
-		sched, d, ok := l.gate.Next(now)
+		a, d, ok := l.gate.Next(now)
 		switch {
 		case !ok:
 			return
@@ -146,7 +149,7 @@ func (l *loop) takeQueued(now int64) {
 			l.gate.Release(now)
 			l.dropQueued(metrics.DropGlobalLimit)
 		default:
-			l.send(series.DequeuedSent(), sched)
+			l.send(series.DequeuedSent(), a)
 		}
 	}
 }
@@ -163,13 +166,13 @@ func (l *loop) dropQueued(reason metrics.DropReason) {
 	l.target.observeDrop(reason, 1)
 }
 
-func (l *loop) send(flight *metrics.Flight, sched int64) {
+func (l *loop) send(flight *metrics.Flight, a load.Arrival) {
 	l.sent++
 	issue := l.target.deps.Clock.Now()
 	warmup := l.sent <= int64(l.target.config.Load.WarmupRequests)
 	l.running.Go(func() {
 		defer l.ended()
-		l.target.request(l.requests, flight, sched, issue, warmup)
+		l.target.request(l.requests, flight, a, issue, warmup)
 	})
 }
 

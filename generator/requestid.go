@@ -11,7 +11,7 @@ func newRequestID() string { return uuid.NewString() }
 
 // header makes the headers of one request. The marker lets operators keep this traffic out of product metrics and bills; identity,
 // because a decompressing reader would buffer events and lose their instants.
-func (t *Target) header(requestID string, stream bool) http.Header {
+func (t *Target) header(requestID, contentType string, stream bool) http.Header {
 	accept := "application/json"
 	if stream {
 		accept = "text/event-stream"
@@ -22,6 +22,6 @@ func (t *Target) header(requestID string, stream bool) http.Header {
 		"X-Aiperf-Exporter": {t.config.Name},
 		"Accept":            {accept},
 		"Accept-Encoding":   {"identity"},
-		"Content-Type":      {"application/json"},
+		"Content-Type":      {contentType},
 	}
 }

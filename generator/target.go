@@ -12,6 +12,7 @@ import (
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -71,7 +72,7 @@ func NewTarget(config TargetConfig, deps Deps) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("target %q: %w", config.Name, err)
 	}
-	url, err := endpoint.URL(config.URL, codec.Path())
+	url, err := endpoint.URL(config.URL, codec.Path(config.Model, config.streams(codec)))
 	if err != nil {
 		return nil, fmt.Errorf("target %q: url: %w", config.Name, err)
 	}
@@ -86,7 +87,7 @@ func NewTarget(config TargetConfig, deps Deps) (*Target, error) {
 		codec:    codec,
 		workload: workload.New(&config.Workload, config.Seed, config.Name),
 		client:   carrier,
-		series:   deps.Store.Add(config.info()),
+		series:   deps.Store.Add(config.info(codec)),
 		failures: newFailureLog(deps.Logger.With(slog.String("target", config.Name)), deps.Clock),
 	}
 	t.buffers.New = func() any { return new([]byte) }
@@ -103,14 +104,14 @@ func (t *Target) Close() {
 // Once sends one request now, outside the schedule, and waits for its end.
 func (t *Target) Once(ctx context.Context) {
 	now := t.deps.Clock.Now()
-	t.request(ctx, t.series.Sent(), now, now, false)
+	t.request(ctx, t.series.Sent(), load.Arrival{Sched: now, Ready: now}, now, false)
 }
 
 // request carries one admitted arrival to its end.
-func (t *Target) request(ctx context.Context, flight *metrics.Flight, sched, issue int64, warmup bool) {
+func (t *Target) request(ctx context.Context, flight *metrics.Flight, a load.Arrival, issue int64, warmup bool) {
 	stamps := t.stamps.Get().(*[]int64)
 	r := &metrics.Record{RequestID: newRequestID(), Content: (*stamps)[:0]}
-	r.Time.Sched, r.Time.Issue = sched, issue
+	r.Time.Sched, r.Time.Issue = a.Sched, issue
 	r.Warmup = warmup
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -123,40 +124,41 @@ func (t *Target) request(ctx context.Context, flight *metrics.Flight, sched, iss
 		*stamps = r.Content
 		t.stamps.Put(stamps)
 	}()
-	t.exchange(ctx, flight, r)
+	t.exchange(ctx, flight, r, workload.Pick{Now: issue, User: a.User, Entry: a.Entry})
 }
 
 // exchange builds the request, sends it and reads the answer into the record.
-func (t *Target) exchange(ctx context.Context, flight *metrics.Flight, r *metrics.Record) {
+func (t *Target) exchange(ctx context.Context, flight *metrics.Flight, r *metrics.Record, pick workload.Pick) {
 	buffer := t.buffers.Get().(*[]byte)
 	defer t.buffers.Put(buffer)
 	began := t.deps.Clock.Now()
-	turn := t.workload.Next()
+	turn, err := t.workload.Next(pick)
+	if err != nil {
+		t.unsendable(r, err)
+		return
+	}
 	wire := endpoint.Turn{
 		Model:           t.config.Model,
-		Prompt:          turn.Prompt,
+		Prompt:          &turn.Prompt,
 		MaxOutputTokens: turn.OutputTokens,
 		Stream:          t.config.Workload.Stream,
 		IncludeUsage:    !t.usageRefused.Load(),
 		Extra:           t.config.Workload.Extra,
 	}
-	body, err := t.codec.Encode((*buffer)[:0], &wire)
+	body, contentType, err := t.codec.Encode((*buffer)[:0], &wire)
 	t.deps.Store.Prepared(t.deps.Clock.Now() - began)
 	if err != nil {
-		r.Time.Start = t.deps.Clock.Now()
-		r.Time.End = r.Time.Start
-		r.Outcome, r.Class, r.Detail = metrics.Failure, metrics.ErrClientInternal, errorText(err)
+		t.unsendable(r, err)
 		return
 	}
 	*buffer = body
-	promptBytes := len(turn.Prompt)
-	turn.Prompt, wire.Prompt = "", "" // thousands of answers may be waited for, for minutes
+	turn.Prompt, wire.Prompt = prompt.Prompt{}, nil // thousands of answers may be waited for, for minutes
 	r.RequestedTokens = int64(t.codec.OutputLimit(&wire))
 	r.RequestBytes = int64(len(body))
 
-	x := &exchange{codec: t.codec, record: r, flight: flight, inputTokens: turn.InputTokens}
-	stream := wire.Streams()
-	answer := t.client.Do(ctx, &transport.Request{URL: t.url, Header: t.header(r.RequestID, stream), Body: body, Stream: stream}, &r.Time, x)
+	x := &exchange{decoder: t.codec.Decoder(nil), traits: t.codec.Traits(), record: r, flight: flight, inputTokens: turn.InputTokens}
+	stream := t.codec.Streams(&wire)
+	answer := t.client.Do(ctx, &transport.Request{URL: t.url, Header: t.header(r.RequestID, contentType, stream), Body: body, Stream: stream}, &r.Time, x)
 	r.Unstreamed = stream && !answer.Stream
 	r.RetryAfter = retryAfter(answer.Header, t.deps.Clock.Wall(r.Time.Start))
 	x.finish(&answer)
@@ -164,13 +166,20 @@ func (t *Target) exchange(ctx context.Context, flight *metrics.Flight, r *metric
 	if answer.KernelStamps {
 		t.deps.Store.InstrumentDelay(answer.KernelDelay)
 	}
-	t.learn(promptBytes, r, &answer, x)
+	t.learn(turn, r, &answer, x)
+}
+
+// unsendable ends a record whose request could not be made.
+func (t *Target) unsendable(r *metrics.Record, err error) {
+	r.Time.Start = t.deps.Clock.Now()
+	r.Time.End = r.Time.Start
+	r.Outcome, r.Class, r.Detail = metrics.Failure, metrics.ErrClientInternal, errorText(err)
 }
 
 // learn takes from an answer what makes the next requests better.
-func (t *Target) learn(promptBytes int, r *metrics.Record, answer *transport.Answer, x *exchange) {
+func (t *Target) learn(turn *workload.Turn, r *metrics.Record, answer *transport.Answer, x *exchange) {
 	if r.InputSource.Exact() {
-		t.workload.Learn(promptBytes, r.Usage.Input.N)
+		t.workload.Learn(turn.PromptBytes, r.Usage.Input.N)
 	}
 	if endpoint.RefusesField(answer.Status, x.serverError, "stream_options") && !t.usageRefused.Swap(true) {
 		t.series.UsageRefused()

@@ -111,3 +111,18 @@ func ParseFinishReason(word string) FinishReason {
 	}
 	return FinishOther
 }
+
+// Product is what an endpoint gives.
+type Product string
+
+// The products. Only tokens are generated one after the other; the zero value means tokens too.
+const (
+	ProductTokens     Product = "tokens"
+	ProductVectors    Product = "vectors"    // embeddings
+	ProductDocuments  Product = "documents"  // rankings
+	ProductImages     Product = "images"     // generated, edited or found
+	ProductTranscript Product = "transcript" // text of an audio clip
+)
+
+// Generates tells whether tokens are generated, so that there is a first one and a time between them.
+func (p Product) Generates() bool { return p == "" || p == ProductTokens }

@@ -36,7 +36,7 @@ func decodeEvent(as dialect, name, data []byte, chunk *Chunk) error {
 		chunk.Done, chunk.Terminal = true, true
 		return nil
 	}
-	var a answer
+	var a reply
 	if err := a.decode(as, data); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func decodeEvent(as dialect, name, data []byte, chunk *Chunk) error {
 
 // decodeBody reads an answer that was not streamed. It is the protocol if it has choices or tells a failure.
 func decodeBody(as dialect, data []byte, chunk *Chunk) error {
-	var a answer
+	var a reply
 	if err := a.decode(as, data); err != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ const (
 	envelopes
 )
 
-// answer is what one object of the protocol says: an event, or a whole body. As in encoding/json the last of equal names wins, hence
+// reply is what one object of the protocol says: an event, or a whole body. As in encoding/json the last of equal names wins, hence
 // each value is assigned where its member is read, and only joined with others when the object has ended.
-type answer struct {
+type reply struct {
 	choices choices
 	usage   [envelopes]metrics.Usage
 	errored bool // `error` tells a failure
@@ -79,10 +79,10 @@ type answer struct {
 }
 
 // failed tells whether the object is a failure: it has an error, or it is one (older vLLM, SGLang, TensorRT-LLM).
-func (a *answer) failed() bool { return a.errored || string(a.object.bytes()) == "error" }
+func (a *reply) failed() bool { return a.errored || string(a.object.bytes()) == "error" }
 
 // report fills chunk. data is the object itself.
-func (a *answer) report(data []byte, chunk *Chunk) {
+func (a *reply) report(data []byte, chunk *Chunk) {
 	chunk.Text, chunk.Reasoning, chunk.Tool = a.choices.text, a.choices.reasoning, a.choices.tool
 	if word := a.choices.finish; !word.empty() {
 		chunk.Terminal = true
@@ -102,7 +102,7 @@ func (a *answer) report(data []byte, chunk *Chunk) {
 func modelName(t text) string { return cut(t.decode(), maxModelBytes) }
 
 // decode reads data, which must be one object and nothing else.
-func (a *answer) decode(as dialect, data []byte) error {
+func (a *reply) decode(as dialect, data []byte) error {
 	d := decoder{scanner: scanner{data: data}, dialect: as}
 	switch d.peek() {
 	case '{':
@@ -122,7 +122,7 @@ type decoder struct {
 	dialect dialect
 }
 
-func (d *decoder) answer(a *answer) {
+func (d *decoder) answer(a *reply) {
 	for ok := d.enterObject(); ok; ok = d.nextMember() {
 		switch string(d.name()) {
 		case "choices":

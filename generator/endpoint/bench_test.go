@@ -61,9 +61,9 @@ func (a *benchAnswer) decoder(tb testing.TB) func() {
 	tb.Helper()
 	codec := newCodec(tb, Config{Type: a.of, MaxTokensField: FieldAuto})
 	data := []byte(a.data)
-	decode := func(c *Chunk) error { return codec.DecodeEvent(nil, data, c) }
+	decode := func(c *Chunk) error { return codec.Decoder(nil).Event(nil, data, c) }
 	if a.body {
-		decode = func(c *Chunk) error { return codec.DecodeBody(data, c) }
+		decode = func(c *Chunk) error { return codec.Decoder(nil).Body(data, c) }
 	}
 	var c Chunk
 	return func() {
@@ -90,14 +90,14 @@ func BenchmarkDecode(b *testing.B) {
 func BenchmarkEncode(b *testing.B) {
 	codec := newCodec(b, Config{Type: Chat, MaxTokensField: FieldAuto})
 	turn := Turn{
-		Model: "m", Prompt: strings.Repeat("word ", 128), MaxOutputTokens: 64, Stream: true, IncludeUsage: true,
+		Model: "m", Prompt: asking(strings.Repeat("word ", 128)), MaxOutputTokens: 64, Stream: true, IncludeUsage: true,
 		Extra: map[string]any{"temperature": 0},
 	}
 	var dst []byte
 	b.ReportAllocs()
 	for b.Loop() {
 		var err error
-		if dst, err = codec.Encode(dst[:0], &turn); err != nil {
+		if dst, _, err = codec.Encode(dst[:0], &turn); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -20,6 +20,6 @@ type chatMessage struct {
 }
 
 // Encode implements Codec.
-func (c *chat) Encode(dst []byte, turn *Turn) ([]byte, error) {
-	return c.encode(dst, turn, field{"messages", []chatMessage{{Role: "user", Content: turn.Prompt}}})
+func (c *chat) Encode(dst []byte, turn *Turn) ([]byte, string, error) {
+	return c.encode(dst, turn, field{"messages", []chatMessage{{Role: "user", Content: turn.Prompt.Text()}}})
 }

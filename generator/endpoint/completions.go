@@ -13,11 +13,11 @@ func newCompletions(cfg *Config) Codec {
 }
 
 // Encode implements Codec.
-func (c *completions) Encode(dst []byte, turn *Turn) ([]byte, error) {
-	if turn.Streams() && isBatch(turn.Extra["prompt"]) {
-		return dst, errors.New("extra.prompt: several prompts in one stream cannot be timed apart, send one or do not stream")
+func (c *completions) Encode(dst []byte, turn *Turn) ([]byte, string, error) {
+	if c.Streams(turn) && isBatch(turn.Extra["prompt"]) {
+		return dst, "", errors.New("extra.prompt: several prompts in one stream cannot be timed apart, send one or do not stream")
 	}
-	return c.encode(dst, turn, field{"prompt", turn.Prompt})
+	return c.encode(dst, turn, field{"prompt", turn.Prompt.Text()})
 }
 
 // isBatch tells whether a prompt set by the author is several prompts. A list of numbers is one prompt, in token ids.

@@ -110,7 +110,7 @@ func TestPathIsTheProtocolsUnlessConfigured(t *testing.T) {
 		{Config{Type: Completions, Path: "/"}, "/"},
 	} {
 		c.cfg.MaxTokensField = FieldAuto
-		if got := newCodec(t, c.cfg).Path(); got != c.want {
+		if got := newCodec(t, c.cfg).Path("m", true); got != c.want {
 			t.Errorf("%v: path is %q, want %q", c.cfg, got, c.want)
 		}
 	}

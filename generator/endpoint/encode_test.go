@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
 )
 
 var encodeCases = []struct {
@@ -18,96 +20,96 @@ var encodeCases = []struct {
 }{
 	{
 		name: "chat streams with usage and a limit", cfg: Config{Type: Chat}, limit: 64, stream: true,
-		turn: Turn{Model: "m", Prompt: "hi", MaxOutputTokens: 64, Stream: true, IncludeUsage: true},
+		turn: Turn{Model: "m", Prompt: asking("hi"), MaxOutputTokens: 64, Stream: true, IncludeUsage: true},
 	},
 	{
 		name: "chat without a stream never sends stream_options", cfg: Config{Type: Chat, ContinuousUsage: true}, limit: 64,
-		turn: Turn{Model: "m", Prompt: "hi", MaxOutputTokens: 64, IncludeUsage: true},
+		turn: Turn{Model: "m", Prompt: asking("hi"), MaxOutputTokens: 64, IncludeUsage: true},
 	},
 	{
 		name: "chat without a limit sends none", cfg: Config{Type: Chat, IgnoreEOS: true}, stream: true,
-		turn: Turn{Model: "m", Prompt: "hi", Stream: true},
+		turn: Turn{Model: "m", Prompt: asking("hi"), Stream: true},
 	},
 	{
 		name: "chat for older servers", cfg: Config{Type: Chat, MaxTokensField: FieldMaxTokens}, limit: 64, stream: true,
-		turn: Turn{Model: "m", Prompt: "hi", MaxOutputTokens: 64, Stream: true},
+		turn: Turn{Model: "m", Prompt: asking("hi"), MaxOutputTokens: 64, Stream: true},
 	},
 	{
 		name: "a prompt is sent as it is", cfg: Config{Type: Chat},
-		turn: Turn{Model: `org/"m"`, Prompt: "<b>\"a\" & 'b'</b>\n\\ \x00 é 😀 \xff"},
+		turn: Turn{Model: `org/"m"`, Prompt: asking("<b>\"a\" & 'b'</b>\n\\ \x00 é 😀 \xff")},
 	},
 	{
 		name: "usage in each chunk", cfg: Config{Type: Chat, ContinuousUsage: true}, stream: true,
-		turn: Turn{Model: "m", Prompt: "hi", Stream: true, IncludeUsage: true},
+		turn: Turn{Model: "m", Prompt: asking("hi"), Stream: true, IncludeUsage: true},
 	},
 	{
 		name: "a server that refuses usage gets no stream_options at all", cfg: Config{Type: Chat, ContinuousUsage: true}, stream: true,
-		turn: Turn{Model: "m", Prompt: "hi", Stream: true},
+		turn: Turn{Model: "m", Prompt: asking("hi"), Stream: true},
 	},
 	{
 		name: "exact length", cfg: Config{Type: Chat, IgnoreEOS: true}, limit: 64,
-		turn: Turn{Model: "m", Prompt: "hi", MaxOutputTokens: 64},
+		turn: Turn{Model: "m", Prompt: asking("hi"), MaxOutputTokens: 64},
 	},
 	{
 		name: "exact length follows the author's limit", cfg: Config{Type: Completions, IgnoreEOS: true}, limit: 10,
-		turn: Turn{Model: "m", Prompt: "hi", MaxOutputTokens: 64, Extra: map[string]any{"max_tokens": 10}},
+		turn: Turn{Model: "m", Prompt: asking("hi"), MaxOutputTokens: 64, Extra: map[string]any{"max_tokens": 10}},
 	},
 	{
 		name: "exact length as the author says", cfg: Config{Type: Chat, IgnoreEOS: true}, limit: 64,
-		turn: Turn{Model: "m", Prompt: "hi", MaxOutputTokens: 64, Extra: map[string]any{"ignore_eos": false, "min_tokens": 1}},
+		turn: Turn{Model: "m", Prompt: asking("hi"), MaxOutputTokens: 64, Extra: map[string]any{"ignore_eos": false, "min_tokens": 1}},
 	},
 	{
 		name: "extra is appended in alphabetical order", cfg: Config{Type: Chat},
-		turn: Turn{Model: "m", Prompt: "hi", Extra: map[string]any{
+		turn: Turn{Model: "m", Prompt: asking("hi"), Extra: map[string]any{
 			"top_p": 0.9, "temperature": 0, "stop": []any{"a", "b"}, "chat_template_kwargs": map[string]any{"z": nil, "enable_thinking": false},
 		}},
 	},
 	{
 		name: "extra replaces fields where they stand", cfg: Config{Type: Chat}, limit: 7,
-		turn: Turn{Model: "m", Prompt: "hi", MaxOutputTokens: 64, Extra: map[string]any{"model": "other", "max_completion_tokens": 7}},
+		turn: Turn{Model: "m", Prompt: asking("hi"), MaxOutputTokens: 64, Extra: map[string]any{"model": "other", "max_completion_tokens": 7}},
 	},
 	{
 		name: "extra replaces maps whole", cfg: Config{Type: Chat, ContinuousUsage: true}, stream: true,
 		turn: Turn{
-			Model: "m", Prompt: "hi", Stream: true, IncludeUsage: true,
+			Model: "m", Prompt: asking("hi"), Stream: true, IncludeUsage: true,
 			Extra: map[string]any{"stream_options": map[string]any{"x": true}, "messages": []any{}},
 		},
 	},
 	{
 		name: "extra switches the stream on, and usage with it", cfg: Config{Type: Chat}, stream: true,
-		turn: Turn{Model: "m", Prompt: "hi", IncludeUsage: true, Extra: map[string]any{"stream": true}},
+		turn: Turn{Model: "m", Prompt: asking("hi"), IncludeUsage: true, Extra: map[string]any{"stream": true}},
 	},
 	{
 		name: "extra switches the stream off, and usage with it", cfg: Config{Type: Chat},
-		turn: Turn{Model: "m", Prompt: "hi", Stream: true, IncludeUsage: true, Extra: map[string]any{"stream": false}},
+		turn: Turn{Model: "m", Prompt: asking("hi"), Stream: true, IncludeUsage: true, Extra: map[string]any{"stream": false}},
 	},
 	{
 		name: "extra lifts the limit", cfg: Config{Type: Chat, IgnoreEOS: true},
-		turn: Turn{Model: "m", Prompt: "hi", MaxOutputTokens: 64, Extra: map[string]any{"max_completion_tokens": nil}},
+		turn: Turn{Model: "m", Prompt: asking("hi"), MaxOutputTokens: 64, Extra: map[string]any{"max_completion_tokens": nil}},
 	},
 	{
 		name: "a limit from a data set is a float", cfg: Config{Type: Chat}, limit: 12,
-		turn: Turn{Model: "m", Prompt: "hi", Extra: map[string]any{"max_completion_tokens": 12.0}},
+		turn: Turn{Model: "m", Prompt: asking("hi"), Extra: map[string]any{"max_completion_tokens": 12.0}},
 	},
 	{
 		name: "the other limit field is sent but does not count", cfg: Config{Type: Chat}, limit: 64,
-		turn: Turn{Model: "m", Prompt: "hi", MaxOutputTokens: 64, Extra: map[string]any{"max_tokens": int64(5)}},
+		turn: Turn{Model: "m", Prompt: asking("hi"), MaxOutputTokens: 64, Extra: map[string]any{"max_tokens": int64(5)}},
 	},
 	{
 		name: "completions stream with usage and a limit", cfg: Config{Type: Completions}, limit: 64, stream: true,
-		turn: Turn{Model: "m", Prompt: "hi", MaxOutputTokens: 64, Stream: true, IncludeUsage: true},
+		turn: Turn{Model: "m", Prompt: asking("hi"), MaxOutputTokens: 64, Stream: true, IncludeUsage: true},
 	},
 	{
 		name: "completions with one prompt in token ids", cfg: Config{Type: Completions}, stream: true,
-		turn: Turn{Model: "m", Stream: true, Extra: map[string]any{"prompt": []any{1, 2, 3}}},
+		turn: Turn{Model: "m", Prompt: asking(""), Stream: true, Extra: map[string]any{"prompt": []any{1, 2, 3}}},
 	},
 	{
 		name: "completions with one prompt in a list", cfg: Config{Type: Completions}, stream: true,
-		turn: Turn{Model: "m", Stream: true, Extra: map[string]any{"prompt": []any{"a"}}},
+		turn: Turn{Model: "m", Prompt: asking(""), Stream: true, Extra: map[string]any{"prompt": []any{"a"}}},
 	},
 	{
 		name: "completions with several prompts, not streamed", cfg: Config{Type: Completions},
-		turn: Turn{Model: "m", Extra: map[string]any{"prompt": []any{"a", "b"}}},
+		turn: Turn{Model: "m", Prompt: asking(""), Extra: map[string]any{"prompt": []any{"a", "b"}}},
 	},
 }
 
@@ -119,7 +121,7 @@ func TestBodiesAreThoseOfTheGoldenFile(t *testing.T) {
 			c.cfg.MaxTokensField = FieldAuto
 		}
 		codec := newCodec(t, c.cfg)
-		body, err := codec.Encode([]byte("before"), &c.turn)
+		body, _, err := codec.Encode([]byte("before"), &c.turn)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -130,7 +132,7 @@ func TestBodiesAreThoseOfTheGoldenFile(t *testing.T) {
 		if got := codec.OutputLimit(&c.turn); got != c.limit {
 			t.Errorf("%s: OutputLimit is %d, want %d", c.name, got, c.limit)
 		}
-		if got := c.turn.Streams(); got != c.stream {
+		if got := codec.Streams(&c.turn); got != c.stream {
 			t.Errorf("%s: Streams is %v, want %v", c.name, got, c.stream)
 		}
 		fmt.Fprintf(&got, "%s\n%s\n", c.name, body)
@@ -146,17 +148,17 @@ func TestWhatCannotBeSentIsAnError(t *testing.T) {
 		turn Turn
 		want string
 	}{
-		{"not a number", Chat, Turn{Extra: map[string]any{"temperature": math.NaN()}}, `encode field "temperature"`},
-		{"several prompts in one stream", Completions, Turn{Stream: true, Extra: map[string]any{"prompt": []any{"a", "b"}}}, "extra.prompt"},
+		{"not a number", Chat, Turn{Prompt: asking(""), Extra: map[string]any{"temperature": math.NaN()}}, `encode field "temperature"`},
+		{"several prompts in one stream", Completions, Turn{Prompt: asking(""), Stream: true, Extra: map[string]any{"prompt": []any{"a", "b"}}}, "extra.prompt"},
 		{
 			"several prompts in token ids in one stream", Completions,
-			Turn{Stream: true, Extra: map[string]any{"prompt": []any{[]any{1}, []any{2}}}},
+			Turn{Prompt: asking(""), Stream: true, Extra: map[string]any{"prompt": []any{[]any{1}, []any{2}}}},
 			"extra.prompt",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := newCodec(t, Config{Type: c.of, MaxTokensField: FieldAuto}).Encode([]byte("before"), &c.turn)
+			got, _, err := newCodec(t, Config{Type: c.of, MaxTokensField: FieldAuto}).Encode([]byte("before"), &c.turn)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error is %v, want one with %q", err, c.want)
 			}
@@ -188,4 +190,10 @@ func TestNumbersOfFilesAndDataSetsAreLimits(t *testing.T) {
 			t.Errorf("limit of %v is %d, want %d", c.value, got, c.want)
 		}
 	}
+}
+
+// asking is the prompt of one text.
+func asking(text string) *prompt.Prompt {
+	p := prompt.OfText(text)
+	return &p
 }

@@ -4,7 +4,13 @@
 // To add a protocol: one file with a type that implements Codec, one line in the table of registry.go, golden streams in testdata.
 package endpoint
 
-import "github.com/aiperf-exporter/aiperf-exporter/metrics"
+import (
+	"net/http"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
 
 // Type names a wire protocol.
 type Type string
@@ -37,28 +43,24 @@ type Config struct {
 // Turn is what a Codec puts on the wire.
 type Turn struct {
 	Model           string
-	Prompt          string
+	Prompt          *prompt.Prompt
 	MaxOutputTokens int // 0 = no limit is sent
 	Stream          bool
 	// IncludeUsage asks for usage at the end of a stream.
 	IncludeUsage bool
-	// Extra is merged into the top level of the body, last wins. It may override stream, model and the output limit: see Streams and
+	// Extra is merged into the body, last wins. It may override stream, model and the output limit: see Codec.Streams and
 	// Codec.OutputLimit for what is really asked.
 	Extra map[string]any
-}
-
-// Streams tells whether the merged body asks for a stream.
-func (t *Turn) Streams() bool {
-	if v, ok := t.Extra["stream"]; ok {
-		return v == true
-	}
-	return t.Stream
+	// PreviousID is the server's name of the answer to the turn before; "" = none, or the server does not keep answers.
+	PreviousID string
 }
 
 // Chunk is what one event of an answer says. The zero Chunk is an event without meaning for us (role, empty delta).
 type Chunk struct {
 	// Text, Reasoning and Tool tell which kinds of generated tokens the event carries, in any choice. A refusal is Text.
 	Text, Reasoning, Tool bool
+	// Items is how many vectors, documents or images the event carries, where the protocol's product is one of these.
+	Items int
 	// Terminal: the event ends the answer logically ([DONE], or a finish reason of any choice); true for every whole body.
 	Terminal bool
 	Done     bool // the event is the end marker itself ([DONE])
@@ -67,13 +69,14 @@ type Chunk struct {
 	Usage metrics.Usage
 	// Err is set when the event tells a failure.
 	Err *ServerError
-	// Model is the served model's name, at most 256 bytes. It is only filled by an event with a finish reason and by a whole body, so
-	// that an answer costs one allocation and not one per event.
-	Model string
+	// Model is the served model's name and Fingerprint what the server calls its configuration (system_fingerprint), each at most 256
+	// bytes. They are only filled by an event with a finish reason and by a whole body, so that an answer costs one allocation and not one
+	// per event.
+	Model, Fingerprint string
 }
 
-// Content tells whether the event carries any generated token.
-func (c *Chunk) Content() bool { return c.Text || c.Reasoning || c.Tool }
+// Content tells whether the event carries anything of what was asked for: a generated token, or an item.
+func (c *Chunk) Content() bool { return c.Text || c.Reasoning || c.Tool || c.Items > 0 }
 
 // ServerError is a failure in the server's own words.
 type ServerError struct {
@@ -83,17 +86,41 @@ type ServerError struct {
 	Param   string // the request's field that is at fault
 }
 
-// Codec speaks one wire protocol. It is safe for concurrent use and keeps no state between events.
+// Codec speaks one wire protocol. It is safe for concurrent use and keeps nothing between requests.
 type Codec interface {
-	// Path is what URL joins to the target's base URL.
-	Path() string
-	// Encode appends the request body for turn to dst. An error means that turn.Extra cannot be sent.
-	Encode(dst []byte, turn *Turn) ([]byte, error)
-	// OutputLimit is the greatest number of output tokens that the encoded body allows, after the merge; 0 = no limit.
+	// Traits are what does not depend on a turn.
+	Traits() Traits
+	// Path is what URL joins to the target's base URL for such a request.
+	Path(model string, stream bool) string
+	// Streams tells whether the encoded body asks for a stream, after the merge.
+	Streams(turn *Turn) bool
+	// OutputLimit is the greatest number of output tokens that the encoded body allows, after the merge; 0 = no limit, or the protocol
+	// generates no tokens.
 	OutputLimit(turn *Turn) int
-	// DecodeEvent reads one event of a stream into chunk, which the caller has zeroed. name is the SSE event name, "" if none; data
-	// is only valid during the call. An error (a *ProtocolError) means that data is not the protocol; chunk is untouched then.
-	DecodeEvent(name, data []byte, chunk *Chunk) error
-	// DecodeBody reads a whole answer that was not streamed, under the same rules.
-	DecodeBody(body []byte, chunk *Chunk) error
+	// Encode appends the request body for turn to dst and names its media type. An error means that the protocol cannot say the turn.
+	Encode(dst []byte, turn *Turn) (body []byte, contentType string, err error)
+	// Decoder makes the reader of one answer. If keep is not nil, what the answer says is put there too, which costs an allocation now
+	// and then.
+	Decoder(keep *answer.Transcript) Decoder
+}
+
+// Traits of a protocol.
+type Traits struct {
+	// Product is what an answer consists of.
+	Product metrics.Product
+	// Unmarked: a stream has no event that ends it, so that the end of the body is the end of the answer.
+	Unmarked bool
+	// KeyHeader carries the credential, behind KeyScheme and a space where that is not empty; "" = Authorization: Bearer.
+	KeyHeader, KeyScheme string
+	// Header are headers that the protocol wants unless the user has set them; may be nil.
+	Header http.Header
+}
+
+// Decoder reads one answer.
+type Decoder interface {
+	// Event reads one event of a stream into chunk, which the caller has zeroed. name is the SSE event name, "" if none; data is only
+	// valid during the call. An error (a *ProtocolError) means that data is not the protocol; chunk is untouched then.
+	Event(name, data []byte, chunk *Chunk) error
+	// Body reads a whole answer that was not streamed, under the same rules.
+	Body(body []byte, chunk *Chunk) error
 }

@@ -49,12 +49,12 @@ func fuzzDecode(f *testing.F, name Type, as dialect) {
 	codec := newCodec(f, Config{Type: name, MaxTokensField: FieldAuto})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var got Chunk
-		gotErr := codec.DecodeEvent(nil, data, &got)
+		gotErr := codec.Decoder(nil).Event(nil, data, &got)
 		want, wantErr := referenceEvent(as, data)
 		compareDecoded(t, "event", got, want, gotErr, wantErr)
 
 		got = Chunk{}
-		gotErr = codec.DecodeBody(data, &got)
+		gotErr = codec.Decoder(nil).Body(data, &got)
 		want, wantErr = referenceBody(as, data)
 		compareDecoded(t, "body", got, want, gotErr, wantErr)
 	})

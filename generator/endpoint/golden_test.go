@@ -97,9 +97,9 @@ func newCodec(tb testing.TB, cfg Config) Codec {
 func decode(codec Codec, in input) (Chunk, error) {
 	var c Chunk
 	if in.body {
-		return c, codec.DecodeBody(in.data, &c)
+		return c, codec.Decoder(nil).Body(in.data, &c)
 	}
-	return c, codec.DecodeEvent(in.name, in.data, &c)
+	return c, codec.Decoder(nil).Event(in.name, in.data, &c)
 }
 
 func TestServersStreamsMeanWhatTheGoldenFilesSay(t *testing.T) {

@@ -1,5 +1,7 @@
 package endpoint
 
+import "github.com/aiperf-exporter/aiperf-exporter/generator/answer"
+
 // openAI is what the chat and the completions protocol share: the body around the prompt, and the answer around the text.
 type openAI struct {
 	dialect         dialect
@@ -9,8 +11,22 @@ type openAI struct {
 	ignoreEOS       bool
 }
 
+// Traits implements Codec.
+func (o *openAI) Traits() Traits { return Traits{} }
+
 // Path implements Codec.
-func (o *openAI) Path() string { return o.path }
+func (o *openAI) Path(string, bool) string { return o.path }
+
+// Streams implements Codec.
+func (o *openAI) Streams(turn *Turn) bool {
+	if v, ok := turn.Extra["stream"]; ok {
+		return v == true
+	}
+	return turn.Stream
+}
+
+// Decoder implements Codec. Nothing has to be remembered from event to event.
+func (o *openAI) Decoder(*answer.Transcript) Decoder { return o }
 
 // OutputLimit implements Codec. Only the codec's own field counts: if the author adds the other one through extra, both are sent, and
 // it is up to the server which one it obeys.
@@ -23,7 +39,7 @@ func (o *openAI) OutputLimit(turn *Turn) int {
 }
 
 // encode appends the body with prompt as its first field.
-func (o *openAI) encode(dst []byte, turn *Turn, prompt field) ([]byte, error) {
+func (o *openAI) encode(dst []byte, turn *Turn, prompt field) ([]byte, string, error) {
 	b := body{prompt, {"model", turn.Model}, {"stream", turn.Stream}}
 	if turn.MaxOutputTokens > 0 {
 		b.set(o.limitField, turn.MaxOutputTokens)
@@ -35,10 +51,11 @@ func (o *openAI) encode(dst []byte, turn *Turn, prompt field) ([]byte, error) {
 	}
 	b.merge(turn.Extra)
 	// Servers refuse stream_options in a body that does not stream.
-	if _, set := b.get("stream_options"); turn.IncludeUsage && turn.Streams() && !set {
+	if _, set := b.get("stream_options"); turn.IncludeUsage && o.Streams(turn) && !set {
 		b.set("stream_options", streamOptions{IncludeUsage: true, ContinuousUsageStats: o.continuousUsage})
 	}
-	return b.appendTo(dst)
+	body, err := b.appendTo(dst)
+	return body, jsonType, err
 }
 
 type streamOptions struct {
@@ -46,15 +63,18 @@ type streamOptions struct {
 	ContinuousUsageStats bool `json:"continuous_usage_stats,omitempty"`
 }
 
-// DecodeEvent implements Codec.
-func (o *openAI) DecodeEvent(name, data []byte, chunk *Chunk) error {
+// Event implements Decoder.
+func (o *openAI) Event(name, data []byte, chunk *Chunk) error {
 	return decodeEvent(o.dialect, name, data, chunk)
 }
 
-// DecodeBody implements Codec.
-func (o *openAI) DecodeBody(data []byte, chunk *Chunk) error {
+// Body implements Decoder.
+func (o *openAI) Body(data []byte, chunk *Chunk) error {
 	return decodeBody(o.dialect, data, chunk)
 }
+
+// jsonType is the media type of most bodies.
+const jsonType = "application/json"
 
 // pathOr is the configured path, if there is one.
 func (c *Config) pathOr(own string) string {

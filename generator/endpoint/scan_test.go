@@ -54,7 +54,7 @@ func TestProtocolErrorsTellWhereAndWhy(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var chunk Chunk
-			err := newCodec(t, Config{Type: Chat, MaxTokensField: FieldAuto}).DecodeEvent(nil, []byte(c.data), &chunk)
+			err := newCodec(t, Config{Type: Chat, MaxTokensField: FieldAuto}).Decoder(nil).Event(nil, []byte(c.data), &chunk)
 			var got *ProtocolError
 			if !errors.As(err, &got) || *got != c.want {
 				t.Errorf("got %v, want %v", err, &c.want)

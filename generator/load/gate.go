@@ -40,7 +40,7 @@ type Gate struct {
 }
 
 type queuedArrival struct {
-	sched   int64
+	arrival Arrival
 	expires int64 // last instant at which it may still be sent
 	expired bool
 }
@@ -54,9 +54,9 @@ func NewGate(c *Config) *Gate {
 	return g
 }
 
-// Offer presents the arrival of the instant sched. Take what Next has before, or the queue may look fuller than it is. The wait in the
-// queue counts from now, not from sched: a late wake-up is our fault and queue_timeout is the server's.
-func (g *Gate) Offer(sched, now int64) Decision {
+// Offer presents an arrival. Take what Next has before, or the queue may look fuller than it is. The wait in the
+// queue counts from now, not from its instant: a late wake-up is our fault and queue_timeout is the server's.
+func (g *Gate) Offer(a Arrival, now int64) Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
@@ -68,11 +68,15 @@ func (g *Gate) Offer(sched, now int64) Decision {
 	case g.queued == len(g.ring):
 		return Decision{Dropped, metrics.DropQueueFull}
 	}
-	*g.at(g.queued) = queuedArrival{sched: sched, expires: now + g.maxWait}
+	*g.at(g.queued) = queuedArrival{arrival: a, expires: now + g.maxWait}
 	g.queued++
 	g.decide(now)
 	return Decision{Verdict: Queued}
 }
+
+// FirstToken tells that a request has its first token, or will never have one: where prefills are limited, its place is free. Call it at
+// most once for each request, and Release after it.
+func (g *Gate) FirstToken(int64) {}
 
 // Release gives back the slot of a request that ended at now. The slot belongs to the oldest queued arrival from this instant on, even if
 // Next is only called after that arrival's deadline.
@@ -88,23 +92,23 @@ func (g *Gate) Release(now int64) {
 
 // Next hands out one queued arrival, oldest first: Send if it has a slot, Dropped with queue_timeout if it has waited longer than
 // max_wait. ok is false if none is decided. Call it until then after each Release and at each Deadline.
-func (g *Gate) Next(now int64) (sched int64, d Decision, ok bool) {
+func (g *Gate) Next(now int64) (a Arrival, d Decision, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.decide(now)
 	if g.decided == 0 {
-		return 0, Decision{}, false
+		return Arrival{}, Decision{}, false
 	}
-	a := *g.at(0)
+	first := *g.at(0)
 	g.head = (g.head + 1) % len(g.ring)
 	g.queued--
 	g.decided--
-	if a.expired {
-		return a.sched, Decision{Dropped, metrics.DropQueueTimeout}, true
+	if first.expired {
+		return first.arrival, Decision{Dropped, metrics.DropQueueTimeout}, true
 	}
 	g.granted--
 	g.inFlight++
-	return a.sched, Decision{Verdict: Send}, true
+	return first.arrival, Decision{Verdict: Send}, true
 }
 
 // decide settles, oldest first, the queued arrivals that have waited too long or for which a slot is free.

@@ -3,20 +3,54 @@ package workload
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/json"
 	"math"
 	mathrand "math/rand/v2"
 	"sync"
 
+	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/seed"
 )
 
 // Turn is one thing to ask.
 type Turn struct {
-	Prompt string
-	// InputTokens is the nominal length of Prompt; what the server counts is learned from its usage.
+	Prompt prompt.Prompt
+	// PromptBytes is the size of the texts that the server counts the tokens of; 0 = its count teaches nothing.
+	PromptBytes int
+	// InputTokens is the nominal length of the prompt; what the server counts is learned from its usage.
 	InputTokens int
 	// OutputTokens is the wished length of the answer; 0 = no limit.
 	OutputTokens int
+	Model        string          // as the recording has it; "" = the target's
+	Extra        map[string]any  // for the top level of the body, beyond that of the configuration
+	Expect       json.RawMessage // checks of this answer, in the form of the configuration's `expect`; nil = none
+	// Session is the same for all turns of a conversation, and no other's.
+	Session string
+	// PreviousID is the server's name of the answer to the turn before.
+	PreviousID string
+	// KeepAnswer: a later turn repeats the answer, so Done needs its text.
+	KeepAnswer bool
+	// Fixed tells which of the fixed questions this is, counted from 1; 0 = it is none.
+	Fixed int
+}
+
+// Pick says which turn an arrival wants.
+type Pick struct {
+	// Now is the instant of the arrival, in nanoseconds of the caller's clock.
+	Now int64
+	// User is the number of the user whose conversation goes on, from 1; 0 = whichever is due.
+	User uint64
+	// Entry is the key of the recorded turn, from Recording.Next; 0 = none.
+	Entry uint64
+}
+
+// End is what became of a turn.
+type End struct {
+	Now int64 // in nanoseconds of the caller's clock
+	OK  bool  // it was answered, and rightly: the conversation can go on
+	// Answer is what was said, where KeepAnswer asked for it.
+	Answer *answer.Transcript
 }
 
 // Workload makes the turns of one target. Safe for concurrent use: one goroutine asks, the requests teach.
@@ -52,7 +86,7 @@ func New(c *Config, rootSeed uint64, target string) *Workload {
 }
 
 // Next makes the next turn. A prompt is never shorter than its nonce; if the wished length is, InputTokens says what is expected instead.
-func (w *Workload) Next() Turn {
+func (w *Workload) Next(Pick) (*Turn, error) {
 	w.mu.Lock()
 	turn := w.turns
 	w.turns++
@@ -66,8 +100,12 @@ func (w *Workload) Next() Turn {
 
 	var random mathrand.PCG
 	random.Seed(w.promptSeed, turn)
-	return Turn{Prompt: w.corpus.prompt(size, w.nonce(turn), random), InputTokens: input, OutputTokens: output}
+	text := w.corpus.prompt(size, w.nonce(turn), random)
+	return &Turn{Prompt: prompt.OfText(text), PromptBytes: len(text), InputTokens: input, OutputTokens: output}, nil
 }
+
+// Done tells how a turn ended. Call it once for each turn of Next.
+func (w *Workload) Done(*Turn, End) {}
 
 // nonce gives each turn another number: a bijection of first nonce + turn in which all bits depend on all bits (the finalizer of
 // SplitMix64).
