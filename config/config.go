@@ -13,6 +13,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
@@ -58,6 +60,12 @@ type Global struct {
 	// requests per second of all targets together, with bursts of one second's worth; arrivals beyond that are dropped as `global_limit`;
 	// without it there is no limit
 	MaxRate float64 `koanf:"max_rate" yaml:"max_rate,omitempty"`
+	// targets that begin per second when the exporter starts, so that hundreds of them do not connect in the same instant
+	MaxStartPerSecond float64 `koanf:"max_start_per_second" yaml:"max_start_per_second"`
+	// no arrivals of any target; all series stay
+	Paused bool `koanf:"paused" yaml:"paused,omitempty"`
+	// what all targets together may spend in a calendar hour or day
+	Budget budget.Config `koanf:"budget" yaml:"budget,omitempty"`
 	// most targets that a configuration may have
 	MaxTargets int `koanf:"max_targets" yaml:"max_targets"`
 	// constant labels of every series, at most 8
@@ -65,7 +73,7 @@ type Global struct {
 }
 
 // DefaultGlobal is what an absent block means.
-func DefaultGlobal() Global { return Global{MaxInFlight: 64, MaxTargets: 500} }
+func DefaultGlobal() Global { return Global{MaxInFlight: 64, MaxStartPerSecond: 10, Budget: budget.DefaultConfig(), MaxTargets: 500} }
 
 // Secret is one entry under `secrets:`: exactly one of the two is set.
 type Secret struct {
@@ -101,6 +109,14 @@ type Target struct {
 	Accounting metrics.Accounting `koanf:"accounting" yaml:"accounting"`
 
 	Timeouts transport.Timeouts `koanf:"timeouts" yaml:"timeouts"`
+	// what the target may spend in a calendar hour or day; arrivals beyond that are dropped as `budget`
+	Budget budget.Config `koanf:"budget" yaml:"budget,omitempty"`
+	// what every answer must be; one that is not fails as `content_check`
+	Expect []answer.Expect `koanf:"expect" yaml:"expect,omitempty"`
+	// compares the answers to the fixed questions of the workload with those of a baseline
+	Fingerprint answer.FingerprintConfig `koanf:"fingerprint" yaml:"fingerprint,omitempty"`
+	// no arrivals; the series of the target stay
+	Paused bool `koanf:"paused" yaml:"paused,omitempty"`
 	// labels of the target on `aiperf_target_info`, and on all its series where `metrics.extra_labels` has the name
 	Labels map[string]string `koanf:"labels" yaml:"labels,omitempty"`
 	// `false` leaves the target out: no traffic, no series

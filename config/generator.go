@@ -14,7 +14,9 @@ import (
 
 // Generator gives the enabled targets, in the order of the file, with everything that they refer to.
 func (c *Config) Generator() (generator.Config, error) {
-	out := generator.Config{Limits: generator.Limits{MaxInFlight: c.Global.MaxInFlight, MaxRate: c.Global.MaxRate}}
+	out := generator.Config{Limits: generator.Limits{
+		MaxInFlight: c.Global.MaxInFlight, MaxRate: c.Global.MaxRate, MaxStartRate: c.Global.MaxStartPerSecond, Budget: c.Global.Budget,
+	}}
 	for i := range c.Targets {
 		if !c.Targets[i].Enabled {
 			continue
@@ -44,6 +46,10 @@ func (c *Config) target(t *Target) (generator.TargetConfig, error) {
 		Workload:     wl,
 		LoadName:     loadName,
 		Load:         ld,
+		Budget:       t.Budget,
+		Expect:       t.Expect,
+		Fingerprint:  t.Fingerprint,
+		Paused:       t.Paused || c.Global.Paused,
 		SLOs:         c.slosOf(t),
 		Accounting:   t.Accounting,
 		Client:       c.clientOf(t),

@@ -93,10 +93,16 @@ func unavailable() map[string]string {
 
 // isFile tells whether a key names a file.
 func isFile(pattern string) bool {
-	return pattern == "secrets.*.file" || strings.HasSuffix(pattern, "_file") || pattern == "http_clients.*.http_headers.*.files[]"
+	return pattern == "secrets.*.file" || pattern == "workloads.*.dataset.file" || strings.HasSuffix(pattern, "_file") || pattern == "http_clients.*.http_headers.*.files[]"
 }
 
 // isSensitiveHeader tells whether a key holds a value of a header that is a secret by its name.
 func isSensitiveHeader(pattern string, at *place) bool {
-	return pattern == "http_clients.*.http_headers.*.values[]" && secret.SensitiveHeader(at.parent.parent.name)
+	switch pattern {
+	case "http_clients.*.http_headers.*.values[]":
+		return secret.SensitiveHeader(at.parent.parent.name)
+	case "targets[].endpoint.headers.*", "defaults.endpoint.headers.*", "targets[].endpoint.url_params.*", "defaults.endpoint.url_params.*":
+		return secret.SensitiveHeader(at.name)
+	}
+	return false
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/knadh/koanf/providers/structs"
 	"github.com/knadh/koanf/v2"
 
+	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
@@ -142,7 +144,15 @@ func fillTargets(all map[string]any) (random []bool, err error) {
 	if err != nil {
 		return nil, err
 	}
-	builtIn := map[string]any{"endpoint": protocol, "timeouts": timeouts, "accounting": string(metrics.Estimated), "enabled": true}
+	spending, err := defaultsOf(budget.DefaultConfig())
+	if err != nil {
+		return nil, err
+	}
+	drift, err := defaultsOf(answer.DefaultFingerprintConfig())
+	if err != nil {
+		return nil, err
+	}
+	builtIn := map[string]any{"endpoint": protocol, "timeouts": timeouts, "budget": spending, "fingerprint": drift, "accounting": string(metrics.Estimated), "enabled": true}
 	written, _ := all["defaults"].(map[string]any) // nil: the block is not written
 	targets, _ := all["targets"].([]any)
 	random = make([]bool, len(targets))

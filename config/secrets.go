@@ -95,6 +95,7 @@ func (c *Config) credential(t *Target) transport.Credential {
 		if err != nil {
 			return "", "", err
 		}
-		return "Authorization", "Bearer " + key.Reveal(), nil
+		header, value = t.Endpoint.Credential(key.Reveal())
+		return header, value, nil
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
@@ -62,6 +63,10 @@ func (g *Global) validate(path string) []error {
 	if g.MaxRate < 0 || math.IsNaN(g.MaxRate) {
 		errs = append(errs, invalid.Key(path+".max_rate", "must be >= 0, got %v", g.MaxRate))
 	}
+	if !(g.MaxStartPerSecond > 0) { // so written, NaN is wrong too
+		errs = append(errs, invalid.Key(path+".max_start_per_second", "must be > 0, got %v", g.MaxStartPerSecond))
+	}
+	errs = append(errs, g.Budget.Validate(path+".budget")...)
 	if g.MaxTargets < 1 {
 		errs = append(errs, invalid.Key(path+".max_targets", "must be >= 1, got %d", g.MaxTargets))
 	}
@@ -107,7 +112,7 @@ func (c *Config) validateTargets() []error {
 		if !t.Enabled {
 			continue
 		}
-		n := c.Metrics.SeriesOf(c.slosOf(t), all)
+		n := c.Metrics.SeriesOf(c.features(t), all)
 		series += n
 		if limit := c.Metrics.MaxSeriesPerTarget; n > limit && limit > 0 {
 			errs = append(errs, invalid.Key(path, "has an estimated %d series, metrics.max_series_per_target allows %d", n, limit))
@@ -117,6 +122,16 @@ func (c *Config) validateTargets() []error {
 		errs = append(errs, invalid.Key("targets", "have an estimated %d series together, %d are allowed: metrics.histograms: native needs far fewer", series, maxSeries))
 	}
 	return errs
+}
+
+// features are those of the target's series, as far as its parts are valid.
+func (c *Config) features(t *Target) *metrics.Features {
+	target, err := c.target(t)
+	if err != nil {
+		return &metrics.Features{SLOs: c.slosOf(t)}
+	}
+	features := target.Features()
+	return &features
 }
 
 // validateStreamed refuses limits on what an answer that is not streamed does not have: no request could keep them.
@@ -158,6 +173,9 @@ func (t *Target) validate(path string) []error {
 	errs = append(errs, t.Endpoint.validateCredential(path+".endpoint")...)
 	errs = append(errs, t.Accounting.Validate(path+".accounting")...)
 	errs = append(errs, validateTimeouts(path+".timeouts", t.Timeouts)...)
+	errs = append(errs, t.Budget.Validate(path+".budget")...)
+	errs = append(errs, answer.Validate(path+".expect", t.Expect)...)
+	errs = append(errs, t.Fingerprint.Validate(path+".fingerprint")...)
 	return append(errs, validateLabels(path+".labels", t.Labels)...)
 }
 

@@ -3,8 +3,11 @@ package generator
 import (
 	"net/url"
 
+	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -18,8 +21,11 @@ type Config struct {
 
 // Limits hold for all targets together; 0 = none.
 type Limits struct {
-	MaxInFlight int     `koanf:"max_in_flight" yaml:"max_in_flight"`
-	MaxRate     float64 `koanf:"max_rate" yaml:"max_rate,omitempty"` // requests per second
+	MaxInFlight int
+	MaxRate     float64 // requests per second
+	// MaxStartRate is how many targets begin per second when all of them begin.
+	MaxStartRate float64
+	Budget       budget.Config
 }
 
 // TargetConfig is one target with everything it refers to.
@@ -32,7 +38,11 @@ type TargetConfig struct {
 	Workload     workload.Config
 	LoadName     string
 	Load         load.Config
+	Budget       budget.Config
+	Expect       []answer.Expect
+	Fingerprint  *answer.FingerprintConfig // nil = answers are not compared
 	SLOs         []metrics.SLO
+	Paused       bool
 	Accounting   metrics.Accounting
 	Client       transport.Config
 	// Seed makes arrivals and prompts reproducible; the config fills in a random one when the file has none.
@@ -40,30 +50,56 @@ type TargetConfig struct {
 	Labels map[string]string // only on aiperf_target_info and where metrics.extra_labels says so
 }
 
+// Features are what decides which series the target has. The endpoint must be a valid one.
+func (c *TargetConfig) Features() metrics.Features {
+	features := metrics.Features{
+		ClosedLoop: c.Load.Mode.FollowsServer(),
+		Sessions:   c.Workload.Converses(),
+		Dataset:    c.Workload.Dataset != nil,
+		Replay:     c.Load.Mode == load.Replay,
+		Budget:     budgetLimits(&c.Budget),
+		SLOs:       c.SLOs,
+		Checks:     answer.Kinds(c.Expect),
+
+		Fingerprint: c.Fingerprint != nil,
+	}
+	if codec, err := endpoint.New(c.Endpoint); err == nil {
+		features.Product = codec.Traits().Product
+		features.Streaming = c.streams(codec)
+	}
+	return features
+}
+
+// budgetLimits are the limits of a budget, in the order in which its account tells what is used.
+func budgetLimits(c *budget.Config) []metrics.BudgetLimit {
+	var out []metrics.BudgetLimit
+	for _, limit := range c.Limits() {
+		out = append(out, metrics.BudgetLimit{Kind: string(limit.Kind), Period: string(limit.Period), Limit: limit.Limit})
+	}
+	return out
+}
+
 // info is what the target's series say about it.
-func (c *TargetConfig) info(codec endpoint.Codec) metrics.TargetInfo {
+func (c *TargetConfig) info() metrics.TargetInfo {
 	return metrics.TargetInfo{
+		Features:        c.Features(),
 		Name:            c.Name,
 		Model:           c.Model,
 		Workload:        c.WorkloadName,
 		URL:             c.PublicURL(),
 		EndpointType:    string(c.Endpoint.Type),
-		Streaming:       c.streams(codec),
 		Load:            c.LoadName,
 		LoadMode:        string(c.Load.Mode),
-		RateHz:          c.Load.Hz(),
-		Paused:          c.Load.Paused,
 		HTTPVersion:     string(c.Client.Version),
 		ConnectionReuse: string(c.Client.Reuse),
 		Accounting:      c.Accounting,
-		SLOs:            c.SLOs,
 		Labels:          c.Labels,
 	}
 }
 
 // streams tells whether the target's requests ask for streams.
 func (c *TargetConfig) streams(codec endpoint.Codec) bool {
-	return codec.Streams(&endpoint.Turn{Stream: c.Workload.Stream, Extra: c.Workload.Extra})
+	return codec.Streams(&endpoint.Turn{Stream: c.Workload.Stream, Extra: c.Workload.Extra, Prompt: &prompt.Prompt{}})
 }
 
 // PublicURL is the URL without user and query, which may hold credentials.

@@ -19,6 +19,8 @@ type exchange struct {
 	traits  endpoint.Traits
 	record  *metrics.Record
 	flight  flight
+	// firstContent is called at the first content event; nil = nobody wants to know.
+	firstContent func()
 	// inputTokens is the length of the prompt as far as it is known before the server tells it.
 	inputTokens int
 
@@ -106,12 +108,21 @@ func (x *exchange) note(ev *transport.Event) {
 	if c.Model != "" {
 		r.ServedModel = c.Model
 	}
+	if c.Fingerprint != "" {
+		r.Fingerprint = c.Fingerprint
+	}
 }
 
 func (x *exchange) content(ev *transport.Event) {
 	r, c := x.record, &x.chunk
+	if !c.Preview {
+		r.Items += int64(c.Items)
+	}
 	if len(r.Content) == 0 {
 		r.FirstTokens = c.Usage.Output
+		if x.firstContent != nil {
+			x.firstContent()
+		}
 	} else if ev.Read == x.contentRead {
 		r.Coalesced++
 	}
@@ -156,7 +167,7 @@ func (x *exchange) outcome(a *transport.Answer) (metrics.Outcome, metrics.ErrorC
 	case a.Stream && !x.terminal && !x.traits.Unmarked:
 		return failed(metrics.ErrTruncated, fmt.Sprintf("stream ended after %d content events without a finish reason or end marker", len(r.Content)))
 	case len(r.Content) == 0:
-		return failed(metrics.ErrEmpty, "answer without any generated token")
+		return failed(metrics.ErrEmpty, "answer without anything that was asked for")
 	}
 	return metrics.Success, "", ""
 }
@@ -195,7 +206,7 @@ func (x *exchange) sources() {
 	if x.usageFinal {
 		told = metrics.SourceUsage
 	}
-	r.UsageMissing = r.Outcome == metrics.Success && !r.Usage.Output.Known
+	r.UsageMissing = r.Outcome == metrics.Success && r.Product.Generates() && !r.Usage.Output.Known
 	r.InputSource, r.OutputSource = told, told
 	if !r.Usage.Input.Known {
 		r.InputSource = metrics.SourceNone
@@ -206,7 +217,7 @@ func (x *exchange) sources() {
 	}
 	if !r.Usage.Output.Known {
 		r.OutputSource = metrics.SourceNone
-		if r.Streaming && len(r.Content) > 0 {
+		if r.Streaming && r.Product.Generates() && len(r.Content) > 0 {
 			r.OutputSource = metrics.SourceEvents
 			r.Usage.Output = metrics.Tokens(int64(len(r.Content)))
 		}

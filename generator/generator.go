@@ -5,18 +5,20 @@ package generator
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
 
 // Generator is the set of running targets.
 type Generator struct {
-	targets []*Target
+	targets      []*Target
+	maxStartRate float64 // targets per second
 }
 
 // New builds all targets; nothing is sent before Run. With an error nothing is left behind.
 func New(config Config, deps Deps) (*Generator, error) {
-	g := &Generator{}
+	g := &Generator{maxStartRate: config.Limits.MaxStartRate}
 	for _, tc := range config.Targets {
 		t, err := NewTarget(tc, deps)
 		if err != nil {
@@ -35,14 +37,38 @@ func (g *Generator) Close() {
 	}
 }
 
-// Run runs all targets until ctx ends, or until each has sent as many requests as requests says, 0 = no limit. It returns when every
-// request has ended, at most grace after that.
+// Run runs all targets until ctx ends, or until each has sent as many requests as requests says, 0 = no limit, or has no more arrivals. They
+// begin one after the other, so that hundreds of them do not all connect in the same instant. It returns when every request has ended, at
+// most grace after that.
 func (g *Generator) Run(ctx context.Context, grace time.Duration, requests int64) {
 	var all sync.WaitGroup
-	for _, t := range g.targets {
-		all.Go(func() { t.Run(ctx, grace, requests) })
+	for i, t := range g.targets {
+		delay := time.Duration(0)
+		if g.maxStartRate > 0 {
+			delay = time.Duration(float64(i) / g.maxStartRate * float64(time.Second))
+		}
+		all.Go(func() {
+			if delay == 0 || sleep(ctx, delay) {
+				t.Run(ctx, grace, requests)
+			}
+		})
 	}
 	all.Wait()
+}
+
+// Pause stops or resumes the arrivals of a target, "" = of all. Requests that run go on.
+func (g *Generator) Pause(target string, paused bool) error {
+	found := false
+	for _, t := range g.targets {
+		if target == "" || t.config.Name == target {
+			t.Pause(paused)
+			found = true
+		}
+	}
+	if !found {
+		return fmt.Errorf("there is no target %q", target)
+	}
+	return nil
 }
 
 // Once sends one request of each target, side by side, and waits for them.

@@ -22,25 +22,36 @@ type loop struct {
 	limit    int64           // of sent arrivals, 0 = none
 	sent     int64
 	admitted int64         // sent, or queued to be sent
-	wake     chan struct{} // a slot has become free; holds at most one
+	wake     chan struct{} // a slot has become free, or the pause has begun or ended; holds at most one
 	running  sync.WaitGroup
 	timer    *time.Timer
+
+	mu    sync.Mutex
+	ended []ended // requests, of which the schedule has not heard yet
+}
+
+// ended is an arrival whose request ran from one instant to another.
+type ended struct {
+	arrival  load.Arrival
+	from, to int64
 }
 
 func newLoop(requests context.Context, t *Target, limit int64) *loop {
 	now := t.deps.Clock.Now()
 	c := &t.config
-	return &loop{
+	l := &loop{
 		target: t,
 		schedule: load.NewSchedule(&c.Load, &load.Origin{
-			Anchor: now, Wall: t.deps.Clock.Wall(now).UnixNano(), Seed: c.Seed, Target: c.Name, Instance: t.deps.Instance,
-		}, nil),
+			Anchor: now, Wall: t.deps.Clock.Wall(now).UnixNano(), Seed: c.Seed, Target: c.Name, Instance: t.deps.Instance, Shard: t.deps.Shard,
+		}, t.recording()),
 		gate:     load.NewGate(&c.Load),
 		requests: requests,
 		limit:    limit,
-		wake:     make(chan struct{}, 1),
+		wake:     t.wake,
 		timer:    time.NewTimer(time.Hour),
 	}
+	t.schedule.Store(l.schedule)
+	return l
 }
 
 // runSafely is run, with a panic caught and counted; it returns false then.
@@ -57,35 +68,91 @@ func (l *loop) runSafely(ctx context.Context) (done bool) {
 }
 
 func (l *loop) run(ctx context.Context) {
-	clock := l.target.deps.Clock
-	if l.target.config.Load.Paused {
-		<-ctx.Done()
-		return
-	}
 	for l.limit == 0 || l.sent < l.limit {
+		if l.target.paused.Load() {
+			if !l.rest(ctx) {
+				return
+			}
+			continue
+		}
 		next, known := l.schedule.Peek()
-		if !known {
-			next = math.MaxInt64
-		}
-		woken := next
-		if at, ok := l.gate.Deadline(); ok {
-			woken = min(woken, at)
-		}
-		l.timer.Reset(time.Duration(max(0, woken-clock.Now())))
-		select {
-		case <-ctx.Done():
+		if !known && l.exhausted() {
 			return
-		case <-l.wake:
-		case <-l.timer.C:
 		}
-		now := clock.Now()
+		if !l.wait(ctx, next, known) {
+			return
+		}
+		now := l.target.deps.Clock.Now()
+		l.takeEnded()
 		l.takeQueued(now)
-		if now >= next {
+		if known && now >= next {
 			if l.target.deps.Store.WokeUp(next, now) {
 				l.target.deps.Logger.Warn("the wall clock was set; schedules and latencies do not follow it")
 			}
 			l.arrive(now)
 		}
+	}
+}
+
+// wait sleeps until an arrival is due or something else is to be done; false: ctx has ended.
+func (l *loop) wait(ctx context.Context, next int64, known bool) bool {
+	woken := int64(math.MaxInt64)
+	if known {
+		woken = next
+	}
+	if at, ok := l.gate.Deadline(); ok {
+		woken = min(woken, at)
+	}
+	l.timer.Reset(time.Duration(max(0, woken-l.target.deps.Clock.Now())))
+	select {
+	case <-ctx.Done():
+		return false
+	case <-l.wake:
+	case <-l.timer.C:
+	}
+	return true
+}
+
+// rest sleeps through a pause; requests that run go on, what is queued keeps its rules. What would have arrived meanwhile never existed.
+// false: ctx has ended.
+func (l *loop) rest(ctx context.Context) bool {
+	for l.target.paused.Load() {
+		if !l.wait(ctx, 0, false) {
+			return false
+		}
+		l.takeEnded()
+		l.takeQueued(l.target.deps.Clock.Now())
+	}
+	l.schedule.Skip(l.target.deps.Clock.Now())
+	return true
+}
+
+// exhausted tells that no arrival will come any more: none is known, and no request runs whose end could bring one.
+func (l *loop) exhausted() bool {
+	if l.gate.InFlight() > 0 || l.gate.Queued() > 0 {
+		return false
+	}
+	l.takeEnded()
+	if _, known := l.schedule.Peek(); known {
+		return false
+	}
+	logger := l.target.deps.Logger.With(slog.String("target", l.target.config.Name))
+	if err := l.schedule.Err(); err != nil {
+		logger.Error("the recording cannot be read on, there are no more arrivals", slog.Any("err", err))
+	} else {
+		logger.Info("there are no more arrivals")
+	}
+	return true
+}
+
+// takeEnded tells the schedule of the requests that have ended.
+func (l *loop) takeEnded() {
+	l.mu.Lock()
+	taken := l.ended
+	l.ended = nil
+	l.mu.Unlock()
+	for _, e := range taken {
+		l.schedule.Ended(e.arrival, e.from, e.to)
 	}
 }
 
@@ -103,20 +170,25 @@ func (l *loop) arrive(now int64) {
 		if l.reached() {
 			continue
 		}
+		if a.Overlap {
+			l.dropArrival(metrics.DropOverlap, a)
+			continue
+		}
 		switch d := l.gate.Offer(a, now); d.Verdict {
 		case load.Send:
-			if !l.target.deps.Limiter.Acquire(now) {
-				l.gate.Release(now)
-				l.drop(metrics.DropGlobalLimit, 1)
+			h, refused := l.target.admit(a, now)
+			if refused != "" {
+				l.gate.Release(now, true)
+				l.dropArrival(refused, a)
 				continue
 			}
 			l.admitted++
-			l.send(series.Sent(), a)
+			l.send(series.Sent(), h)
 		case load.Queued:
 			l.admitted++
 			series.Queued()
 		case load.Dropped:
-			l.drop(l.blame(d.Reason, now-a.Ready), 1)
+			l.dropArrival(l.blame(d.Reason, now-a.Ready), a)
 		}
 	}
 }
@@ -141,16 +213,20 @@ func (l *loop) takeQueued(now int64) {
 		case !ok:
 			return
 		case d.Verdict == load.Dropped:
-			l.dropQueued(d.Reason)
+			l.dropQueued(d.Reason, a)
+			continue
 		case l.requests.Err() != nil: // the grace is over
-			l.gate.Release(now)
-			l.dropQueued(metrics.DropSchedulerLate)
-		case !l.target.deps.Limiter.Acquire(now):
-			l.gate.Release(now)
-			l.dropQueued(metrics.DropGlobalLimit)
-		default:
-			l.send(series.DequeuedSent(), a)
+			l.gate.Release(now, true)
+			l.dropQueued(metrics.DropSchedulerLate, a)
+			continue
 		}
+		h, refused := l.target.admit(a, now)
+		if refused != "" {
+			l.gate.Release(now, true)
+			l.dropQueued(refused, a)
+			continue
+		}
+		l.send(series.DequeuedSent(), h)
 	}
 }
 
@@ -160,30 +236,54 @@ func (l *loop) drop(reason metrics.DropReason, n int64) {
 	l.target.observeDrop(reason, n)
 }
 
-func (l *loop) dropQueued(reason metrics.DropReason) {
+// dropArrival ends one that was never queued.
+func (l *loop) dropArrival(reason metrics.DropReason, a load.Arrival) {
+	l.forget(a)
+	l.drop(reason, 1)
+}
+
+// forget tells those who wait for the end of an arrival that it will not be sent.
+func (l *loop) forget(a load.Arrival) {
+	l.schedule.Ended(a, 0, 0)
+	if a.Entry != 0 {
+		l.target.workload.Forget(a.Entry)
+	}
+}
+
+func (l *loop) dropQueued(reason metrics.DropReason, a load.Arrival) {
+	l.forget(a)
 	l.admitted-- // another arrival may take its place
 	l.target.series.DequeuedDropped(reason)
 	l.target.observeDrop(reason, 1)
 }
 
-func (l *loop) send(flight *metrics.Flight, a load.Arrival) {
+func (l *loop) send(flight *metrics.Flight, h *hold) {
 	l.sent++
 	issue := l.target.deps.Clock.Now()
 	warmup := l.sent <= int64(l.target.config.Load.WarmupRequests)
+	if !warmup {
+		h.abandonAfter, h.abandon = l.target.cancellation.Next()
+	}
+	h.prefilled = func() {
+		if l.gate.FirstToken(l.target.deps.Clock.Now()) {
+			l.target.nudge()
+		}
+	}
 	l.running.Go(func() {
-		defer l.ended()
-		l.target.request(l.requests, flight, a, issue, warmup)
+		defer l.over(h, issue)
+		l.target.request(l.requests, flight, h, issue, warmup)
 	})
 }
 
-// ended gives the slots of a request back.
-func (l *loop) ended() {
-	l.target.deps.Limiter.Release()
-	l.gate.Release(l.target.deps.Clock.Now())
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+// over gives the slots of a request back.
+func (l *loop) over(h *hold, began int64) {
+	now := l.target.deps.Clock.Now()
+	h.share.Release(now)
+	l.mu.Lock()
+	l.ended = append(l.ended, ended{h.arrival, began, now})
+	l.mu.Unlock()
+	l.gate.Release(now, !h.firstToken)
+	l.target.nudge()
 }
 
 // drain lets what is queued or runs come to its end. Queued arrivals keep their rules: they are sent as slots become free, and dropped when
@@ -207,4 +307,5 @@ func (l *loop) drain(grace time.Duration, cancel func()) {
 		l.takeQueued(l.target.deps.Clock.Now())
 	}
 	l.running.Wait()
+	l.takeEnded()
 }

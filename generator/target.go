@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
-	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/seed"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -23,6 +26,11 @@ type Deps struct {
 	Clock   *metrics.SystemClock
 	Store   *metrics.Store
 	Limiter *load.Limiter
+	// Ledger keeps the accounts of budgets; nil = nobody has a budget. Budget is the account of all targets together, nil = there is none.
+	Ledger *budget.Ledger
+	Budget *budget.Account
+	// Shard is the part of each load that this exporter has.
+	Shard load.Shard
 	// Poller reads the answers, by the kernel's stamps; nil: each request reads its own, by those of its reads.
 	Poller *transport.Poller
 	Logger *slog.Logger
@@ -55,12 +63,25 @@ type Target struct {
 	deps     Deps
 	url      string
 	codec    endpoint.Codec
+	traits   endpoint.Traits
+	headers  http.Header // of all requests
 	workload *workload.Workload
 	client   client
 	series   *metrics.Target
 	failures *failureLog
-	buffers  sync.Pool // *[]byte, request bodies
-	stamps   sync.Pool // *[]int64, instants of content events
+
+	share        *load.Share // of the limits of all targets
+	backoff      *load.Backoff
+	account      *budget.Account // nil = the target has no budget of its own
+	cancellation *load.Cancellation
+	checks       *answer.Checks
+	fingerprint  *answer.Fingerprint // nil = answers are not compared
+
+	schedule atomic.Pointer[load.Schedule] // of the running loop; nil before
+	paused   atomic.Bool
+	wake     chan struct{} // nudges the loop; holds at most one
+	buffers  sync.Pool     // *[]byte, request bodies
+	stamps   sync.Pool     // *[]int64, instants of content events
 
 	// usageRefused: the server does not take the field that asks for usage in streams.
 	usageRefused atomic.Bool
@@ -68,51 +89,126 @@ type Target struct {
 
 // NewTarget builds a target and starts its series at zero. Nothing is sent yet.
 func NewTarget(config TargetConfig, deps Deps) (*Target, error) {
-	codec, err := endpoint.New(config.Endpoint)
-	if err != nil {
+	t := &Target{config: config, deps: deps, wake: make(chan struct{}, 1)}
+	if err := t.build(); err != nil {
+		if t.client != nil {
+			t.client.Close()
+		}
 		return nil, fmt.Errorf("target %q: %w", config.Name, err)
 	}
-	url, err := endpoint.URL(config.URL, codec.Path(config.Model, config.streams(codec)))
-	if err != nil {
-		return nil, fmt.Errorf("target %q: url: %w", config.Name, err)
-	}
-	carrier, err := transport.New(config.Client, deps.Clock, deps.Poller)
-	if err != nil {
-		return nil, fmt.Errorf("target %q: %w", config.Name, err)
-	}
-	t := &Target{
-		config:   config,
-		deps:     deps,
-		url:      url,
-		codec:    codec,
-		workload: workload.New(&config.Workload, config.Seed, config.Name),
-		client:   carrier,
-		series:   deps.Store.Add(config.info(codec)),
-		failures: newFailureLog(deps.Logger.With(slog.String("target", config.Name)), deps.Clock),
-	}
+	c := &t.config
+	t.paused.Store(c.Paused || c.Load.Paused)
+	t.share = deps.Limiter.Join()
+	t.backoff = load.NewBackoff(&c.Load.Backoff, seed.Derive(c.Seed, "load.backoff", c.Name))
+	t.cancellation = load.NewCancellation(&c.Load.Cancel, c.Seed, c.Name)
+	t.headers = baseHeader(c, &t.traits, deps.UserAgent)
+	info := c.info()
+	info.Live = t.live
+	t.series = deps.Store.Add(info)
+	t.failures = newFailureLog(deps.Logger.With(slog.String("target", c.Name)), deps.Clock)
 	t.buffers.New = func() any { return new([]byte) }
 	t.stamps.New = func() any { return new([]int64) }
 	return t, nil
 }
 
+// build makes what can fail.
+func (t *Target) build() error {
+	c := &t.config
+	var err error
+	if t.codec, err = endpoint.New(c.Endpoint); err != nil {
+		return err
+	}
+	t.traits = t.codec.Traits()
+	if t.url, err = c.Endpoint.URL(c.URL, t.codec.Path(c.Model, c.streams(t.codec))); err != nil {
+		return fmt.Errorf("url: %w", err)
+	}
+	if t.checks, err = answer.NewChecks(c.Expect); err != nil {
+		return fmt.Errorf("expect: %w", err)
+	}
+	if t.workload, err = workload.New(&c.Workload, c.Seed, c.Name); err != nil {
+		return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
+	}
+	if c.Fingerprint != nil {
+		if t.fingerprint, err = answer.NewFingerprint(c.Fingerprint, t.workload.Questions()); err != nil {
+			return fmt.Errorf("fingerprint: %w", err)
+		}
+	}
+	if t.deps.Ledger != nil && len(c.Budget.Limits()) > 0 {
+		t.account = t.deps.Ledger.Account(c.Name, &c.Budget)
+	}
+	t.client, err = transport.New(c.Client, t.deps.Clock, t.deps.Poller)
+	return err
+}
+
 // Close removes the target's series and its idle connections.
 func (t *Target) Close() {
 	t.client.Close()
+	t.share.Leave()
+	t.workload.Close()
 	t.deps.Store.Remove(t.config.Name)
+}
+
+// Pause stops or resumes the arrivals. Requests that run go on.
+func (t *Target) Pause(paused bool) {
+	t.paused.Store(paused)
+	t.nudge()
+}
+
+// nudge has the loop look again.
+func (t *Target) nudge() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// live is what the target says of itself at a scrape.
+func (t *Target) live() metrics.Live {
+	now := t.deps.Clock.Now()
+	live := metrics.Live{Paused: t.paused.Load(), BackoffActive: t.backoff.Active(now)}
+	if s := t.schedule.Load(); s != nil {
+		live.RateHz, _ = s.Rate(now)
+		live.Passes = s.Passes()
+	}
+	wall := t.deps.Clock.Wall(now)
+	if t.account != nil {
+		for _, use := range t.account.State(wall) {
+			live.BudgetUsed = append(live.BudgetUsed, use.Used)
+		}
+	}
+	for _, account := range t.accounts() {
+		live.BudgetExhausted = live.BudgetExhausted || account.Exhausted(wall)
+	}
+	sessions := t.workload.Sessions()
+	live.Sessions = sessions.Active
+	live.EndedSessions = map[metrics.SessionEnd]int64{
+		metrics.SessionCompleted: sessions.Completed, metrics.SessionFailed: sessions.Failed, metrics.SessionTruncated: sessions.Truncated,
+	}
+	live.SkippedRows = t.workload.SkippedRows()
+	return live
 }
 
 // Once sends one request now, outside the schedule, and waits for its end.
 func (t *Target) Once(ctx context.Context) {
 	now := t.deps.Clock.Now()
-	t.request(ctx, t.series.Sent(), load.Arrival{Sched: now, Ready: now}, now, false)
+	h, refused := t.admit(load.Arrival{Sched: now, Ready: now}, now)
+	if refused != "" {
+		t.series.Dropped(refused, 1)
+		t.observeDrop(refused, 1)
+		return
+	}
+	defer func() { h.share.Release(t.deps.Clock.Now()) }()
+	h.prefilled = func() {}
+	t.request(ctx, t.series.Sent(), h, now, false)
 }
 
 // request carries one admitted arrival to its end.
-func (t *Target) request(ctx context.Context, flight *metrics.Flight, a load.Arrival, issue int64, warmup bool) {
+func (t *Target) request(ctx context.Context, flight *metrics.Flight, h *hold, issue int64, warmup bool) {
 	stamps := t.stamps.Get().(*[]int64)
-	r := &metrics.Record{RequestID: newRequestID(), Content: (*stamps)[:0]}
-	r.Time.Sched, r.Time.Issue = a.Sched, issue
+	r := &metrics.Record{RequestID: newRequestID(), Product: t.traits.Product, Content: (*stamps)[:0]}
+	r.Time.Sched, r.Time.Issue = h.arrival.Sched, issue
 	r.Warmup = warmup
+	q := question{target: t, hold: h, record: r, flight: flight}
 	defer func() {
 		if cause := recover(); cause != nil {
 			t.deps.Store.Panicked(metrics.ComponentRequest)
@@ -120,77 +216,19 @@ func (t *Target) request(ctx context.Context, flight *metrics.Flight, a load.Arr
 			r.Outcome, r.Class, r.Detail = metrics.Failure, metrics.ErrClientInternal, "panic"
 			r.Time.End = t.deps.Clock.Now()
 		}
+		q.close()
 		t.finish(flight, r)
 		*stamps = r.Content
 		t.stamps.Put(stamps)
 	}()
-	t.exchange(ctx, flight, r, workload.Pick{Now: issue, User: a.User, Entry: a.Entry})
-}
-
-// exchange builds the request, sends it and reads the answer into the record.
-func (t *Target) exchange(ctx context.Context, flight *metrics.Flight, r *metrics.Record, pick workload.Pick) {
-	buffer := t.buffers.Get().(*[]byte)
-	defer t.buffers.Put(buffer)
-	began := t.deps.Clock.Now()
-	turn, err := t.workload.Next(pick)
-	if err != nil {
-		t.unsendable(r, err)
-		return
-	}
-	wire := endpoint.Turn{
-		Model:           t.config.Model,
-		Prompt:          &turn.Prompt,
-		MaxOutputTokens: turn.OutputTokens,
-		Stream:          t.config.Workload.Stream,
-		IncludeUsage:    !t.usageRefused.Load(),
-		Extra:           t.config.Workload.Extra,
-	}
-	body, contentType, err := t.codec.Encode((*buffer)[:0], &wire)
-	t.deps.Store.Prepared(t.deps.Clock.Now() - began)
-	if err != nil {
-		t.unsendable(r, err)
-		return
-	}
-	*buffer = body
-	turn.Prompt, wire.Prompt = prompt.Prompt{}, nil // thousands of answers may be waited for, for minutes
-	r.RequestedTokens = int64(t.codec.OutputLimit(&wire))
-	r.RequestBytes = int64(len(body))
-
-	x := &exchange{decoder: t.codec.Decoder(nil), traits: t.codec.Traits(), record: r, flight: flight, inputTokens: turn.InputTokens}
-	stream := t.codec.Streams(&wire)
-	answer := t.client.Do(ctx, &transport.Request{URL: t.url, Header: t.header(r.RequestID, contentType, stream), Body: body, Stream: stream}, &r.Time, x)
-	r.Unstreamed = stream && !answer.Stream
-	r.RetryAfter = retryAfter(answer.Header, t.deps.Clock.Wall(r.Time.Start))
-	x.finish(&answer)
-	t.deps.Store.Decoded(answer.DecodeTime)
-	if answer.KernelStamps {
-		t.deps.Store.InstrumentDelay(answer.KernelDelay)
-	}
-	t.learn(turn, r, &answer, x)
-}
-
-// unsendable ends a record whose request could not be made.
-func (t *Target) unsendable(r *metrics.Record, err error) {
-	r.Time.Start = t.deps.Clock.Now()
-	r.Time.End = r.Time.Start
-	r.Outcome, r.Class, r.Detail = metrics.Failure, metrics.ErrClientInternal, errorText(err)
-}
-
-// learn takes from an answer what makes the next requests better.
-func (t *Target) learn(turn *workload.Turn, r *metrics.Record, answer *transport.Answer, x *exchange) {
-	if r.InputSource.Exact() {
-		t.workload.Learn(turn.PromptBytes, r.Usage.Input.N)
-	}
-	if endpoint.RefusesField(answer.Status, x.serverError, "stream_options") && !t.usageRefused.Swap(true) {
-		t.series.UsageRefused()
-		t.deps.Logger.Warn("server refuses stream_options, no longer asked for usage", slog.String("target", t.config.Name))
-	}
+	q.ask(ctx)
 }
 
 func (t *Target) finish(flight *metrics.Flight, r *metrics.Record) {
 	if t.deps.Redact != nil {
 		r.Detail = t.deps.Redact(r.Detail)
 	}
+	t.backoff.Note(load.Observation{Start: r.Time.Start, Outcome: r.Outcome, Class: r.Class, Status: r.Status, RetryAfter: r.RetryAfter}, t.deps.Clock.Now())
 	m, verdicts := flight.Finish(r)
 	if r.Outcome == metrics.Failure {
 		t.failures.note(r)
@@ -208,6 +246,23 @@ func (t *Target) observeDrop(reason metrics.DropReason, n int64) {
 	if t.deps.Observer != nil {
 		t.deps.Observer.Dropped(t.config.Name, reason, n)
 	}
+}
+
+// recording is what the load replays; nil = it makes its own arrivals.
+func (t *Target) recording() load.Recording {
+	if t.config.Load.Mode != load.Replay {
+		return nil
+	}
+	return replayed{t.workload.Recording()}
+}
+
+// replayed shows the turns of a workload to a load, which do not know each other.
+type replayed struct{ turns *workload.Recording }
+
+// Next implements load.Recording.
+func (r replayed) Next() (load.Recorded, error) {
+	e, err := r.turns.Next()
+	return load.Recorded(e), err
 }
 
 // Run sends requests as the load wants them until ctx ends or as many have been sent as limit says, 0 = no limit. Then it lets the running ones end for at most grace

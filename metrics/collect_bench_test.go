@@ -40,7 +40,7 @@ func benchStore(targets int) *Store {
 	s := NewStore(Options{Config: DefaultConfig(), Clock: NewSystemClock(), SLOs: slos, ConfigHash: "0123456789ab"})
 	r := benchRecord(50)
 	for i := range targets {
-		target := s.Add(TargetInfo{Name: fmt.Sprintf("target-%03d", i), Model: "m", Workload: "w", URL: "http://server.example:8000", SLOs: slos})
+		target := s.Add(TargetInfo{Name: fmt.Sprintf("target-%03d", i), Model: "m", Workload: "w", URL: "http://server.example:8000", Features: Features{Streaming: true, SLOs: slos}})
 		target.Sent().Finish(r)
 	}
 	return s
@@ -51,7 +51,7 @@ func BenchmarkObserve(b *testing.B) {
 	for _, events := range []int{1, 250} {
 		b.Run(fmt.Sprintf("events=%d", events), func(b *testing.B) {
 			s := benchStore(0)
-			target := s.Add(TargetInfo{Name: "t", Model: "m", Workload: "w", SLOs: []SLO{testSLO()}})
+			target := s.Add(TargetInfo{Name: "t", Model: "m", Workload: "w", Features: Features{Streaming: true, SLOs: []SLO{testSLO()}}})
 			r := benchRecord(events)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -133,6 +133,8 @@ func (f *Flight) Finish(r *Record) (Measures, []Verdict) {
 	t.countTransport(r)
 	t.countTokens(r)
 	t.countVerdicts(verdicts)
+	t.countLimits(r.Limits)
+	t.countAnswer(r)
 	t.served(r.ServedModel)
 	if invalid == "" {
 		t.hist.observe(r, &m, gaps)
@@ -242,6 +244,27 @@ func (t *Target) countTokens(r *Record) {
 	}
 	if _, wrong := r.LengthError(); wrong {
 		t.values[t.at.oslMismatch]++
+	}
+}
+
+// countAnswer counts what an answer was, beside its tokens.
+func (t *Target) countAnswer(r *Record) {
+	for _, check := range r.FailedChecks {
+		if at, ok := t.at.checks[check]; ok {
+			t.values[at]++
+		}
+	}
+	if r.Drift != "" {
+		t.values[t.at.drift[r.Drift]]++
+		t.values[t.at.driftMatch] = r.DriftMatch
+	}
+	if r.Outcome != Success {
+		return
+	}
+	t.values[t.at.items] += float64(r.Items)
+	t.values[t.at.audioSeconds] += r.AudioSeconds
+	if r.ServedModel != "" || r.Fingerprint != "" {
+		t.values[t.at.modelHash] = modelHash(r.ServedModel, r.Fingerprint)
 	}
 }
 

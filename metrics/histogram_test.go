@@ -160,7 +160,7 @@ func TestExemplarsAreTheLastOfTheirBuckets(t *testing.T) {
 			config.Histograms = form
 			clock := NewSystemClock()
 			s := NewStore(Options{Config: config, Clock: clock})
-			target := s.Add(TargetInfo{Name: "t"})
+			target := s.Add(TargetInfo{Name: "t", Features: Features{Streaming: true}})
 			ends := map[string]time.Time{}
 			for i, ttft := range []time.Duration{15 * time.Millisecond, 16 * time.Millisecond, 500 * time.Millisecond, time.Hour} {
 				start := int64(time.Hour)

@@ -16,6 +16,7 @@ type Phases struct {
 type Measures struct {
 	TTFT             Value // first content event − start; streams only
 	TTFO             Value // first content event that is not reasoning − start; streams only
+	FirstImage       Value // first image, a partial one included − start; streams of images only
 	TTST             Value // gap between the first and the second content event
 	ITL              Value // (latency − TTFT) / (output tokens − tokens in the first content event); not from estimated counts
 	RequestLatency   Value // last content event − start; end of the body if not a stream
@@ -62,6 +63,10 @@ func Measure(r *Record) Measures {
 	}
 	if !r.Streaming {
 		m.FirstEvent, m.StreamSetup = Value{}, Value{}
+		return m
+	}
+	if !r.Product.Generates() {
+		m.FirstImage = between(t.Start, first)
 		return m
 	}
 	m.TTFT = between(t.Start, first)

@@ -60,7 +60,7 @@ func phases() map[string]observation {
 type histograms struct {
 	all   []histogram
 	feeds []feed
-	gaps  int // index of the one that has a value for each gap between content events
+	gaps  int // index of the one that has a value for each gap between content events, -1 if there is none
 	spare *sync.Pool
 }
 
@@ -72,10 +72,13 @@ type feed struct {
 
 const gapSeries = "aiperf_inter_chunk_latency_seconds"
 
-func newHistograms(s *Store, base []string) histograms {
+func newHistograms(s *Store, f *Features, base []string) histograms {
 	h := histograms{spare: &s.spareGaps}
 	for i := range s.series {
 		series := &s.series[i]
+		if !series.of(f) {
+			continue
+		}
 		l := s.layouts[series.Name]
 		for _, label := range slices.Sorted(maps.Keys(series.observe)) {
 			labels := slices.Clone(base)
@@ -85,6 +88,10 @@ func newHistograms(s *Store, base []string) histograms {
 			h.feeds = append(h.feeds, feed{len(h.all), series.observe[label]})
 			h.all = append(h.all, newHistogram(l, prometheus.MakeLabelPairs(l.desc, labels)))
 		}
+	}
+	if !s.named[gapSeries].of(f) {
+		h.gaps = -1
+		return h
 	}
 	l := s.layouts[gapSeries]
 	h.gaps = len(h.all)
@@ -116,7 +123,9 @@ func (h *histograms) observe(r *Record, m *Measures, gaps *histogram) {
 			to.exemplars[at] = exemplar{value.V, r.Time.End, r.RequestID}
 		}
 	}
-	h.all[h.gaps].merge(gaps)
+	if h.gaps >= 0 {
+		h.all[h.gaps].merge(gaps)
+	}
 	gaps.reset()
 	h.spare.Put(gaps)
 }

@@ -66,6 +66,7 @@ type Timeline struct {
 type Record struct {
 	RequestID string
 	Warmup    bool // counted apart, touches no other series
+	Product   Product
 	Streaming bool
 	// Suspect: this program or its host was at fault while the request lived, see Suspicion. Flight.Finish decides it.
 	Suspect bool
@@ -99,6 +100,18 @@ type Record struct {
 	ParseErrors   int64 // events that were neither JSON nor a marker
 	UsageMissing  bool  // a success without usage
 	ServedModel   string
+	Fingerprint   string // what the server calls its configuration
+	// Items is how many vectors, documents or images came; AudioSeconds how long the clip was that was sent.
+	Items        int64
+	AudioSeconds float64
+	// Limits are what the server says about its rate limits.
+	Limits []RateLimit
+	// FailedChecks are the kinds of the checks that the answer did not pass.
+	FailedChecks []string
+	// Drift is what the comparison with the baseline gave, and DriftMatch the share of the answer up to which it is the same; "" = it was
+	// no fixed question.
+	Drift      Drift
+	DriftMatch float64
 	// Unstreamed: a stream was asked for, and the answer came whole.
 	Unstreamed bool
 	// RetryAfter is how long the server asked to be left alone, in seconds.

@@ -19,7 +19,7 @@ func TestAScrapeHoldsNobodyUp(t *testing.T) {
 	s := NewStore(Options{Config: DefaultConfig(), Clock: NewSystemClock(), SLOs: slos})
 	var targets []*Target
 	for _, name := range []string{"a", "b"} {
-		targets = append(targets, s.Add(TargetInfo{Name: name, SLOs: slos}))
+		targets = append(targets, s.Add(TargetInfo{Name: name, Features: Features{Streaming: true, SLOs: slos}}))
 	}
 	ch := make(chan prometheus.Metric) // without room: each series waits for its reader
 	go func() {
@@ -47,7 +47,7 @@ func TestAScrapeHoldsNobodyUp(t *testing.T) {
 		s.Decoded(1)
 		s.InstrumentDelay(1)
 		s.Panicked(ComponentRequest)
-		s.Add(TargetInfo{Name: "c"})
+		s.Add(TargetInfo{Name: "c", Features: Features{Streaming: true}})
 		s.Remove("c")
 	}
 	if series < 300 {
@@ -62,7 +62,7 @@ func TestAScrapeSettlesABacklogInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := NewSystemClock()
 		s := NewStore(Options{Config: DefaultConfig(), Clock: clock})
-		target := s.Add(TargetInfo{Name: "t", Streaming: true})
+		target := s.Add(TargetInfo{Name: "t", Features: Features{Streaming: true}})
 		<-time.NewTimer(10 * time.Second).C
 		const ms, events = int64(time.Millisecond), 4000
 		waiting, streaming := target.Sent(), target.Sent()

@@ -40,12 +40,19 @@ type Series struct {
 	// observe says what a finished request adds to a histogram, by the value of its label, "" if it has none; nil for a histogram that is
 	// not of one value per request.
 	observe map[string]observation
+	// when tells which targets have the series; nil = all.
+	when func(*Features) bool
+	// seen: the children exist from when the server first tells their value.
+	seen bool
 	// weighted: a histogram of the sweep, whose observations weigh as much as they lasted.
 	weighted bool
 }
 
 // observation takes from a finished request what a histogram is to show; undefined = nothing.
 type observation func(r *Record, m *Measures) Value
+
+// of tells whether targets with these features have the series.
+func (s *Series) of(f *Features) bool { return s.when == nil || s.when(f) }
 
 // LabelNames are all labels of the series: extra are those of metrics.extra_labels, info those that targets carry in the configuration.
 func (s *Series) LabelNames(extra, info []string) []string {
@@ -101,6 +108,15 @@ var HTTPPhases = []string{"blocked", "dns", "connect", "tls", "send", "wait", "r
 // TokenTypes are the kinds of tokens that are counted. Reasoning is part of output; cached_input and cache_write are part of input.
 var TokenTypes = []string{"input", "output", "reasoning", "cached_input", "cache_write"}
 
+// BudgetKinds and BudgetPeriods are what a budget can limit, and over which calendar period.
+var (
+	BudgetKinds   = []string{"requests", "input_tokens", "output_tokens", "tokens", "usd"}
+	BudgetPeriods = []string{"hour", "day"}
+)
+
+// LimitedResources are what servers limit and tell about.
+var LimitedResources = []string{"requests", "tokens", "input_tokens", "output_tokens"}
+
 // StampSources are where the arrival instants of a target come from.
 var StampSources = []string{"kernel", "read"}
 
@@ -117,6 +133,9 @@ var (
 	labelSLO       = Label{Name: "slo"}
 	labelMetric    = Label{Name: "metric"}
 	labelTokenType = Label{"token_type", TokenTypes}
+	labelKind      = Label{Name: "kind"}
+	labelPeriod    = Label{Name: "period"}
+	labelCheck     = Label{Name: "check"}
 )
 
 // TargetState is what a target is doing.

@@ -136,6 +136,9 @@ func (s *snapshot) send(t *Target, ch chan<- prometheus.Metric) {
 	gauges, counters := make([]dto.Gauge, t.gauges), make([]dto.Counter, len(values)-t.gauges)
 	for i := range s.children {
 		c := &s.children[i]
+		if c.desc == nil {
+			continue
+		}
 		m := next(c.desc, c.labels)
 		if c.kind == Counter {
 			m.counter, counters = &counters[0], counters[1:]

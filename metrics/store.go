@@ -20,6 +20,10 @@ type Options struct {
 	ConfigHash string
 	// SecretReadErrors counts, by secret, how often its file could not be read; nil = there are no secrets.
 	SecretReadErrors func() map[string]int64
+	// Budget is the one of all targets together; Budgets tells at each scrape what of it is used, in that order, and how often the state
+	// of budgets could not be written. nil = no target has a budget.
+	Budget  []BudgetLimit
+	Budgets func() (used []float64, errors int64)
 }
 
 // Store holds everything that is measured, and is the one collector of it. Observations go to the Target that Add returns.
@@ -29,6 +33,7 @@ type Store struct {
 	options Options
 	start   time.Time
 	series  []Series
+	named   map[string]*Series
 	descs   map[string]*prometheus.Desc
 	layouts map[string]*layout // of the histograms with values of requests
 	process *process
@@ -47,6 +52,7 @@ func NewStore(options Options) *Store {
 		options:     options,
 		start:       options.Clock.Wall(options.Clock.Now()),
 		series:      Table(),
+		named:       map[string]*Series{},
 		descs:       map[string]*prometheus.Desc{},
 		layouts:     map[string]*layout{},
 		targets:     map[string]*Target{},
@@ -54,6 +60,7 @@ func NewStore(options Options) *Store {
 	}
 	for i := range s.series {
 		series := &s.series[i]
+		s.named[series.Name] = series
 		s.descs[series.Name] = prometheus.NewDesc(series.Name, series.Help, s.labelNames(series), nil)
 		if series.Kind == Histogram && series.Scope == PerTarget && !series.weighted {
 			s.layouts[series.Name] = s.layout(series)
@@ -143,6 +150,7 @@ func (s *Store) Collect(ch chan<- prometheus.Metric) {
 	var now snapshot
 	var sums totals
 	for _, t := range s.inOrder() {
+		t.refresh()
 		now.take(t)
 		sums.add(t, &now)
 		now.send(t, ch)
@@ -177,15 +185,15 @@ func (s *Store) emit(ch chan<- prometheus.Metric, name string, kind Kind, create
 	ch <- metric
 }
 
-// SeriesOf is the number of series of a target with these slos, where all are those of the configuration. A native histogram counts as
-// one series for each of its children, a classic one as one for each bucket.
-func (c *Config) SeriesOf(slos, all []SLO) int {
+// SeriesOf is the number of series of a target with these features, where all are the SLOs of the configuration. A native histogram counts
+// as one series for each of its children, a classic one as one for each bucket.
+func (c *Config) SeriesOf(f *Features, all []SLO) int {
 	n := 0
 	for _, series := range Table() {
-		if series.Scope != PerTarget {
+		if series.Scope != PerTarget || !series.of(f) {
 			continue
 		}
-		children := childCount(&series, slos)
+		children := childCount(&series, f)
 		if series.Kind == Histogram && c.Histograms != HistogramsNative {
 			children *= len(boundaries(&series, all)) + 3 // le="+Inf", _sum, _count
 		}
@@ -194,27 +202,28 @@ func (c *Config) SeriesOf(slos, all []SLO) int {
 	return n
 }
 
-func childCount(series *Series, slos []SLO) int {
-	children, perSLO, perLimit := 1, false, false
+// childCount is the number of children that exist from the start.
+func childCount(series *Series, f *Features) int {
+	children := 1
 	for _, label := range series.Labels {
 		switch {
+		case label.Name == labelMetric.Name: // beside an SLO, whose children it counts
+			children = 0
+			for _, slo := range f.SLOs {
+				children += len(slo.Thresholds)
+			}
+			return children
 		case label.Name == labelSLO.Name:
-			perSLO = true
-		case label.Name == labelMetric.Name:
-			perLimit = true
+			children *= len(f.SLOs)
+		case label.Name == labelKind.Name:
+			return len(f.Budget)
+		case label.Name == labelCheck.Name:
+			children *= len(f.Checks)
+		case series.seen:
+			return 0
 		case label.Values != nil:
 			children *= len(label.Values)
 		}
-	}
-	switch {
-	case perLimit:
-		limits := 0
-		for _, slo := range slos {
-			limits += len(slo.Thresholds)
-		}
-		return limits
-	case perSLO:
-		return len(slos)
 	}
 	return children
 }

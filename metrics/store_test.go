@@ -25,7 +25,7 @@ func newTestStore(t *testing.T, slos ...SLO) (*Store, *Target, *prometheus.Regis
 	s := NewStore(Options{Config: DefaultConfig(), Clock: NewSystemClock(), SLOs: slos, ConfigHash: "0123456789ab"})
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(s)
-	return s, s.Add(TargetInfo{Name: "t", Model: "m", Workload: "w", RateHz: 2, SLOs: slos}), registry
+	return s, s.Add(TargetInfo{Name: "t", Model: "m", Workload: "w", Features: Features{Streaming: true, SLOs: slos}}), registry
 }
 
 // gather returns the families by name; an error of the pedantic registry fails the test.
@@ -79,45 +79,79 @@ func sum(families map[string]*dto.MetricFamily, name string) float64 {
 	return total
 }
 
+// allFeatures are those of one target for each thing that can be asked for: together they have every series.
+func allFeatures() []Features {
+	slos := []SLO{testSLO()}
+	return []Features{
+		{Streaming: true, SLOs: slos, Sessions: true, Dataset: true, Replay: true, Checks: []string{"contains", "regex"}, Fingerprint: true, Budget: testBudget()},
+		{Product: ProductImages, Streaming: true, SLOs: slos},
+		{Product: ProductVectors, SLOs: slos},
+		{Product: ProductDocuments, ClosedLoop: true},
+		{Product: ProductTranscript},
+	}
+}
+
+func testBudget() []BudgetLimit {
+	return []BudgetLimit{{"requests", "day", 100}, {"usd", "day", 2}}
+}
+
 func TestEverySeriesOfTheTableExistsBeforeAnythingHappens(t *testing.T) {
 	t.Parallel()
-	store, target, registry := newTestStore(t, testSLO())
-	_ = target
-	store.SelfTest(time.Second)
-	store.CPUThrottled(0)
-	families := gather(t, registry)
+	seen := map[string]bool{
+		"aiperf_exporter_secret_read_errors_total": true,                                         // there are no secrets
+		"aiperf_selftest_error_bar_seconds":        true,                                         // nothing was measured
+		limitQuota:                                 true, limitRemaining: true, limitReset: true, // no server has told
+	}
+	for _, features := range allFeatures() {
+		store := NewStore(Options{
+			Config: DefaultConfig(), Clock: NewSystemClock(), SLOs: features.SLOs, ConfigHash: "0123456789ab",
+			Budget: testBudget(), Budgets: func() ([]float64, int64) { return []float64{0, 0}, 0 },
+		})
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(store)
+		store.Add(TargetInfo{Name: "t", Model: "m", Workload: "w", Features: features, Live: func() Live { return Live{BudgetUsed: make([]float64, len(features.Budget))} }})
+		store.SelfTest(time.Second)
+		store.CPUThrottled(0)
+		families := gather(t, registry)
+		for _, series := range Table() {
+			family, ok := families[series.Name]
+			if series.Scope == PerTarget && ok != (series.of(&features) && childCount(&series, &features) > 0) {
+				t.Errorf("%s of %+v: present %t", series.Name, features, ok)
+			}
+			if ok {
+				seen[series.Name] = true
+				beginsAtZero(t, &series, family, &features)
+			}
+		}
+	}
 	for _, series := range Table() {
-		family, ok := families[series.Name]
-		if !ok {
-			switch series.Name {
-			case "aiperf_exporter_secret_read_errors_total": // there are no secrets
-				continue
-			case "aiperf_selftest_error_bar_seconds": // nothing was measured
-				continue
-			}
-			t.Errorf("%s is absent", series.Name)
-			continue
+		if !seen[series.Name] {
+			t.Errorf("no target has %s", series.Name)
 		}
-		if got := Kind(strings.ToLower(family.GetType().String())); got != series.Kind {
-			t.Errorf("%s is a %s, want %s", series.Name, got, series.Kind)
+	}
+}
+
+// beginsAtZero checks a series of which nothing has been seen yet.
+func beginsAtZero(t *testing.T, series *Series, family *dto.MetricFamily, features *Features) {
+	t.Helper()
+	if got := Kind(strings.ToLower(family.GetType().String())); got != series.Kind {
+		t.Errorf("%s is a %s, want %s", series.Name, got, series.Kind)
+	}
+	if want := childCount(series, features); series.Scope == PerTarget && len(family.GetMetric()) != want {
+		t.Errorf("%s has %d children, want %d", series.Name, len(family.GetMetric()), want)
+	}
+	for _, m := range family.GetMetric() {
+		if settles(series) {
+			continue // time has gone by
 		}
-		want := childCount(&series, []SLO{testSLO()})
-		if series.Scope == PerTarget && len(family.GetMetric()) != want {
-			t.Errorf("%s has %d children, want %d", series.Name, len(family.GetMetric()), want)
+		if c := m.GetCounter(); c != nil && c.GetValue() != 0 {
+			t.Errorf("%s begins at %v, want 0", series.Name, c.GetValue())
 		}
-		for _, m := range family.GetMetric() {
-			if settles(&series) {
-				continue // time has gone by
-			}
-			if c := m.GetCounter(); c != nil && c.GetValue() != 0 {
-				t.Errorf("%s begins at %v, want 0", series.Name, c.GetValue())
-			}
-			if c := m.GetCounter(); c != nil && c.GetCreatedTimestamp() == nil {
-				t.Errorf("%s has no created timestamp", series.Name)
-			}
-			if h := m.GetHistogram(); h != nil && h.GetSampleCount() != 0 {
-				t.Errorf("%s begins with %d samples, want 0", series.Name, h.GetSampleCount())
-			}
+		if c := m.GetCounter(); c != nil && c.GetCreatedTimestamp() == nil {
+			t.Errorf("%s has no created timestamp", series.Name)
+		}
+		if h := m.GetHistogram(); h != nil && h.GetSampleCount() != 0 {
+			t.Errorf("%s begins with %d samples, want 0", series.Name, h.GetSampleCount())
 		}
 	}
 }
@@ -350,7 +384,7 @@ func TestARemovedTargetIsGoneAndComesBackAtZero(t *testing.T) {
 			}
 		}
 	}
-	s.Add(TargetInfo{Name: "t", Model: "m", Workload: "w", SLOs: []SLO{testSLO()}})
+	s.Add(TargetInfo{Name: "t", Model: "m", Workload: "w", Features: Features{Streaming: true, SLOs: []SLO{testSLO()}}})
 	f := gather(t, registry)
 	if got := sum(f, "aiperf_requests_total"); got != 0 {
 		t.Errorf("requests = %v, want 0", got)
@@ -395,8 +429,8 @@ func TestExemplarsCarryTheRequest(t *testing.T) {
 
 func TestTheSeriesEstimateIsNotBelowWhatIsExposed(t *testing.T) {
 	t.Parallel()
-	slos := []SLO{testSLO()}
-	_, _, registry := newTestStore(t, slos...)
+	features := Features{Streaming: true, SLOs: []SLO{testSLO()}}
+	_, _, registry := newTestStore(t, features.SLOs...)
 	exposed := 0
 	for _, family := range gather(t, registry) {
 		for _, m := range family.GetMetric() {
@@ -411,7 +445,7 @@ func TestTheSeriesEstimateIsNotBelowWhatIsExposed(t *testing.T) {
 		}
 	}
 	config := DefaultConfig()
-	if got := config.SeriesOf(slos, slos); got != exposed {
+	if got := config.SeriesOf(&features, features.SLOs); got != exposed {
 		t.Errorf("estimate = %d, exposed = %d", got, exposed)
 	}
 	if exposed > DefaultConfig().MaxSeriesPerTarget {

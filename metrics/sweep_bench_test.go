@@ -74,7 +74,7 @@ func BenchmarkChunkBehind(b *testing.B) {
 // written without the lock.
 func BenchmarkScrapeOfPhases(b *testing.B) {
 	s := NewStore(Options{Config: DefaultConfig(), Clock: NewSystemClock()})
-	target := s.Add(TargetInfo{Name: "t", Model: "m", Workload: "w", Streaming: true})
+	target := s.Add(TargetInfo{Name: "t", Model: "m", Workload: "w", Features: Features{Streaming: true}})
 	random := rand.New(rand.NewPCG(9, 10))
 	now := target.sweep.begun
 	for range 2000 {

@@ -5,38 +5,38 @@ import "slices"
 // Table lists every series of our own; go_*, process_* and promhttp_* come from client_golang. Nothing outside this file names a series:
 // the registry, the series command and the reference in docs/ are made from it.
 func Table() []Series {
-	return slices.Concat(latencySeries(), tokenSeries(), requestSeries(), sloSeries(), sweepSeries(), stateSeries(), exporterSeries())
+	return slices.Concat(latencySeries(), tokenSeries(), productSeries(), answerSeries(), requestSeries(), loadSeries(), sloSeries(), sweepSeries(), stateSeries(), exporterSeries())
 }
 
 func latencySeries() []Series {
 	return []Series{
 		{
-			Name: "aiperf_time_to_first_token_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsFirst, SLO: SLOTimeToFirstToken, Exemplars: true,
+			Name: "aiperf_time_to_first_token_seconds", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "seconds", Bounds: boundsFirst, SLO: SLOTimeToFirstToken, Exemplars: true,
 			observe: success(func(m *Measures) Value { return m.TTFT }),
 			Help:    "Time from the start of a request to its first generated token, reasoning included; includes name lookup, TCP and TLS of a new connection. Streamed successes only.",
 		},
 		{
-			Name: "aiperf_time_to_first_output_token_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsFirst, SLO: SLOTimeToFirstOutputToken,
+			Name: "aiperf_time_to_first_output_token_seconds", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "seconds", Bounds: boundsFirst, SLO: SLOTimeToFirstOutputToken,
 			observe: success(func(m *Measures) Value { return m.TTFO }),
 			Help:    "Time from the start of a request to its first generated token that is not reasoning. Streamed successes only.",
 		},
 		{
-			Name: "aiperf_time_to_first_event_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsFirst,
+			Name: "aiperf_time_to_first_event_seconds", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "seconds", Bounds: boundsFirst,
 			observe: success(func(m *Measures) Value { return m.FirstEvent }),
 			Help:    "Time from the start of a request to the first event of its stream, even one without tokens such as a role chunk. Streamed successes only.",
 		},
 		{
-			Name: "aiperf_second_token_gap_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsGap, SLO: SLOTimeToSecondToken,
+			Name: "aiperf_second_token_gap_seconds", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "seconds", Bounds: boundsGap, SLO: SLOTimeToSecondToken,
 			observe: success(func(m *Measures) Value { return m.TTST }),
 			Help:    "Time between the first and the second content event of a stream; 0 when both came in one read. Streamed successes only.",
 		},
 		{
-			Name: "aiperf_inter_token_latency_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsGap, SLO: SLOInterTokenLatency, Exemplars: true,
+			Name: "aiperf_inter_token_latency_seconds", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "seconds", Bounds: boundsGap, SLO: SLOInterTokenLatency, Exemplars: true,
 			observe: success(func(m *Measures) Value { return m.ITL }),
 			Help:    "Mean time per output token after the first content event, one value per request. Absent for answers under two tokens and where the server tells no token counts. Streamed successes only.",
 		},
 		{
-			Name: "aiperf_inter_chunk_latency_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsGap,
+			Name: "aiperf_inter_chunk_latency_seconds", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "seconds", Bounds: boundsGap,
 			Help: "Time between successive content events, every gap of every request; 0 for events of one read. A chunk may hold several tokens. Streamed successes only.",
 		},
 		{
@@ -60,12 +60,12 @@ func latencySeries() []Series {
 			Help:    "Time from the admission of a request to its start, spent by this program on building it. All outcomes.",
 		},
 		{
-			Name: "aiperf_decode_duration_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsWhole,
+			Name: "aiperf_decode_duration_seconds", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "seconds", Bounds: boundsWhole,
 			observe: success(func(m *Measures) Value { return m.DecodeDuration }),
 			Help:    "Time from the first to the last content event of a stream. Streamed successes only.",
 		},
 		{
-			Name: "aiperf_stream_setup_seconds", Kind: Histogram, Scope: PerTarget, Unit: "seconds", Bounds: boundsFirst,
+			Name: "aiperf_stream_setup_seconds", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "seconds", Bounds: boundsFirst,
 			observe: success(func(m *Measures) Value { return m.StreamSetup }),
 			Help:    "Time from the start of a request to the header of its answer; says nothing about prefill where the server holds the header back until the first token. Streamed successes only.",
 		},
@@ -85,27 +85,27 @@ func tokenSeries() []Series {
 			Help:    "Input tokens of a request as counted by the server, else the nominal length of the prompt. Successes only.",
 		},
 		{
-			Name: "aiperf_output_tokens", Kind: Histogram, Scope: PerTarget, Unit: "tokens", Bounds: boundsTokens,
+			Name: "aiperf_output_tokens", Kind: Histogram, Scope: PerTarget, when: generates, Unit: "tokens", Bounds: boundsTokens,
 			observe: success(func(m *Measures) Value { return m.OutputTokens }),
 			Help:    "Output tokens of a request, reasoning included, as counted by the server, else the number of content events. Successes only.",
 		},
 		{
-			Name: "aiperf_reasoning_tokens", Kind: Histogram, Scope: PerTarget, Unit: "tokens", Bounds: boundsTokens,
+			Name: "aiperf_reasoning_tokens", Kind: Histogram, Scope: PerTarget, when: generates, Unit: "tokens", Bounds: boundsTokens,
 			observe: success(func(m *Measures) Value { return m.ReasoningTokens }),
 			Help:    "Reasoning tokens of a request, where the server counts them. Successes only.",
 		},
 		{
-			Name: "aiperf_output_tokens_per_second_per_user", Kind: Histogram, Scope: PerTarget, Unit: "tokens per second", Bounds: boundsRate, SLO: SLOPerUserThroughput,
+			Name: "aiperf_output_tokens_per_second_per_user", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "tokens per second", Bounds: boundsRate, SLO: SLOPerUserThroughput,
 			observe: success(func(m *Measures) Value { return m.PerUserRate }),
 			Help:    "Speed at which one user sees tokens arrive, the inverse of the inter-token latency. Absent where that is absent or 0. Streamed successes only.",
 		},
 		{
-			Name: "aiperf_e2e_output_tokens_per_second_per_user", Kind: Histogram, Scope: PerTarget, Unit: "tokens per second", Bounds: boundsRate, SLO: SLOE2EThroughput,
+			Name: "aiperf_e2e_output_tokens_per_second_per_user", Kind: Histogram, Scope: PerTarget, when: generates, Unit: "tokens per second", Bounds: boundsRate, SLO: SLOE2EThroughput,
 			observe: success(func(m *Measures) Value { return m.E2ERate }),
 			Help:    "Output tokens of a request over its whole duration. Successes only.",
 		},
 		{
-			Name: "aiperf_prefill_tokens_per_second_per_user", Kind: Histogram, Scope: PerTarget, Unit: "tokens per second", Bounds: boundsPrefill,
+			Name: "aiperf_prefill_tokens_per_second_per_user", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "tokens per second", Bounds: boundsPrefill,
 			observe: success(func(m *Measures) Value { return m.PrefillRate }),
 			Help:    "Input tokens of a request over its time to first token, network and queue included. Streamed successes only.",
 		},
@@ -118,11 +118,11 @@ func tokenSeries() []Series {
 			Help: "Tokens received before a request failed or was cancelled.",
 		},
 		{
-			Name: "aiperf_content_events_total", Kind: Counter, Scope: PerTarget, Unit: "events",
+			Name: "aiperf_content_events_total", Kind: Counter, Scope: PerTarget, when: streams, Unit: "events",
 			Help: "Content events of successful streams. Output tokens over content events is the number of tokens in a chunk: where it is over 1, gaps between chunks are not gaps between tokens.",
 		},
 		{
-			Name: "aiperf_sse_coalesced_events_total", Kind: Counter, Scope: PerTarget, Unit: "events",
+			Name: "aiperf_sse_coalesced_events_total", Kind: Counter, Scope: PerTarget, when: streams, Unit: "events",
 			Help: "Content events of successful streams that shared a read with the one before them; their gaps are 0 and say nothing about the server.",
 		},
 		{
@@ -134,12 +134,111 @@ func tokenSeries() []Series {
 			Help: "Successful requests for which the server told no token counts.",
 		},
 		{
-			Name: "aiperf_osl_mismatch_total", Kind: Counter, Scope: PerTarget, Unit: "requests",
+			Name: "aiperf_osl_mismatch_total", Kind: Counter, Scope: PerTarget, when: generates, Unit: "requests",
 			Help: "Successful requests whose output length differs from the wished one by more than the lesser of 5 % and 50 tokens.",
 		},
 		{
-			Name: "aiperf_finish_reasons_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{{"reason", words(FinishReasons)}},
+			Name: "aiperf_finish_reasons_total", Kind: Counter, Scope: PerTarget, when: generates, Unit: "requests", Labels: []Label{{"reason", words(FinishReasons)}},
 			Help: "Successful requests by why the server stopped generating. Requests without a reason are left out.",
+		},
+	}
+}
+
+// productSeries are about what other endpoints than those of tokens give.
+func productSeries() []Series {
+	return []Series{
+		{
+			Name: "aiperf_time_to_first_image_seconds", Kind: Histogram, Scope: PerTarget, when: partialImages, Unit: "seconds", Bounds: boundsWhole,
+			observe: success(func(m *Measures) Value { return m.FirstImage }),
+			Help:    "Time from the start of a request to its first image, a partial one included. Streamed successes only.",
+		},
+		{
+			Name: "aiperf_images_total", Kind: Counter, Scope: PerTarget, when: produces(ProductImages), Unit: "images",
+			Help: "Images in successful answers, partial ones left out.",
+		},
+		{
+			Name: "aiperf_embedding_vectors_total", Kind: Counter, Scope: PerTarget, when: produces(ProductVectors), Unit: "vectors",
+			Help: "Embedding vectors in successful answers.",
+		},
+		{
+			Name: "aiperf_ranked_documents_total", Kind: Counter, Scope: PerTarget, when: produces(ProductDocuments), Unit: "documents",
+			Help: "Documents that successful answers ranked.",
+		},
+		{
+			Name: "aiperf_audio_seconds_total", Kind: Counter, Scope: PerTarget, when: produces(ProductTranscript), Unit: "seconds",
+			Help: "Length of the clips of successful requests. Over the sum of aiperf_request_duration_seconds it is how many times faster than real time they were transcribed.",
+		},
+	}
+}
+
+// answerSeries are about what answers say.
+func answerSeries() []Series {
+	return []Series{
+		{
+			Name: "aiperf_answer_check_failures_total", Kind: Counter, Scope: PerTarget, when: checked, Unit: "requests", Labels: []Label{labelCheck},
+			Help: "Answers that did not pass a check, by kind of check; each is an error of class content_check.",
+		},
+		{
+			Name: "aiperf_output_fingerprint_total", Kind: Counter, Scope: PerTarget, when: fingerprints, Unit: "requests", Labels: []Label{{"result", words(Drifts)}},
+			Help: "Answers to fixed questions by whether they are those of the baseline: same, changed, or unknown as long as there is no stable baseline.",
+		},
+		{
+			Name: "aiperf_output_fingerprint_match_ratio", Kind: Gauge, Scope: PerTarget, when: fingerprints, Unit: "ratio",
+			Help: "Share of the last answer to a fixed question up to which it is that of the baseline; 1 until there is one.",
+		},
+		{
+			Name: "aiperf_target_served_model_hash", Kind: Gauge, Scope: PerTarget,
+			Help: "First 52 bits of a hash of the model and the configuration that the server last said it used (model, system_fingerprint); 0 until it has. A change of it is a change of what is served.",
+		},
+	}
+}
+
+// loadSeries are about the load and what holds it back.
+func loadSeries() []Series {
+	return []Series{
+		{
+			Name: "aiperf_backoff_active", Kind: Gauge, Scope: PerTarget,
+			Help: "Whether arrivals are held back because the server asked for it, or refuses what is sent.",
+		},
+		{
+			Name: "aiperf_budget_used", Kind: Gauge, Scope: PerTarget, when: budgeted, Labels: []Label{labelKind, labelPeriod},
+			Help: "What the target has spent in the running calendar period, what running requests may still need included: requests, tokens or US dollars.",
+		},
+		{
+			Name: "aiperf_budget_limit", Kind: Gauge, Scope: PerTarget, when: budgeted, Labels: []Label{labelKind, labelPeriod},
+			Help: "What the target may spend in a calendar period.",
+		},
+		{
+			Name: "aiperf_budget_exhausted", Kind: Gauge, Scope: PerTarget,
+			Help: "Whether arrivals are dropped because a budget, the target's or that of all targets, has no room for another request in the running period.",
+		},
+		{
+			Name: "aiperf_sessions_active", Kind: Gauge, Scope: PerTarget, when: converses, Unit: "sessions",
+			Help: "Conversations that have begun and not ended.",
+		},
+		{
+			Name: "aiperf_sessions_total", Kind: Counter, Scope: PerTarget, when: converses, Unit: "sessions", Labels: []Label{{"end", words(SessionEnds)}},
+			Help: "Conversations that have ended: completed, failed (a turn failed), truncated (the next turn would not have fitted into the context, or too many were open).",
+		},
+		{
+			Name: "aiperf_replay_passes_total", Kind: Counter, Scope: PerTarget, when: replays, Unit: "passes",
+			Help: "Passes over the recording that are over.",
+		},
+		{
+			Name: "aiperf_dataset_rows_skipped_total", Kind: Counter, Scope: PerTarget, when: recorded, Unit: "rows",
+			Help: "Rows of the dataset that could not be read and were passed over.",
+		},
+		{
+			Name: limitQuota, Kind: Gauge, Scope: PerTarget, seen: true, Labels: []Label{{"resource", LimitedResources}},
+			Help: "Requests or tokens that the server allows in its own period, as it last said (x-ratelimit-limit-*); absent until it has.",
+		},
+		{
+			Name: limitRemaining, Kind: Gauge, Scope: PerTarget, seen: true, Labels: []Label{{"resource", LimitedResources}},
+			Help: "Requests or tokens that are left of that, as the server last said; absent until it has.",
+		},
+		{
+			Name: limitReset, Kind: Gauge, Scope: PerTarget, seen: true, Unit: "seconds", Labels: []Label{{"resource", LimitedResources}},
+			Help: "Time until that is whole again, as the server last said; absent until it has.",
 		},
 	}
 }
@@ -191,7 +290,7 @@ func requestSeries() []Series {
 			Help: "Bytes of answer bodies received, all outcomes.",
 		},
 		{
-			Name: "aiperf_unstreamed_answers_total", Kind: Counter, Scope: PerTarget, Unit: "responses",
+			Name: "aiperf_unstreamed_answers_total", Kind: Counter, Scope: PerTarget, when: streams, Unit: "responses",
 			Help: "Successful answers that came whole although a stream was asked for; they have no time to first token.",
 		},
 		{
@@ -273,8 +372,8 @@ func stateSeries() []Series {
 			Help: "Time for which the server last asked to be left alone (Retry-After); 0 until it has. Requests go on as the load wants them.",
 		},
 		{
-			Name: "aiperf_load_target_rate", Kind: Gauge, Scope: PerTarget, Unit: "requests per second",
-			Help: "Rate of arrivals that the load wants now; 0 when paused.",
+			Name: "aiperf_load_target_rate", Kind: Gauge, Scope: PerTarget, when: openLoop, Unit: "requests per second",
+			Help: "Rate of arrivals that the load wants now, with its windows and ramps; 0 when paused. Absent where the server sets the rate (closed loop, replay).",
 		},
 		{
 			Name: "aiperf_load_paused", Kind: Gauge, Scope: PerTarget,
@@ -340,6 +439,18 @@ func exporterSeries() []Series {
 		{
 			Name: "aiperf_exporter_decode_seconds_total", Kind: Counter, Scope: PerProcess, Unit: "seconds",
 			Help: "Time spent on framing and decoding answers.",
+		},
+		{
+			Name: "aiperf_exporter_budget_used", Kind: Gauge, Scope: PerProcess, Labels: []Label{labelKind, labelPeriod},
+			Help: "What all targets together have spent in the running calendar period, of what global.budget limits: requests, tokens or US dollars.",
+		},
+		{
+			Name: "aiperf_exporter_budget_limit", Kind: Gauge, Scope: PerProcess, Labels: []Label{labelKind, labelPeriod},
+			Help: "What all targets together may spend in a calendar period.",
+		},
+		{
+			Name: "aiperf_exporter_budget_state_errors_total", Kind: Counter, Scope: PerProcess,
+			Help: "Failures to write the state file of budgets. Requests of targets with a budget are held back until it can be written again.",
 		},
 		{
 			Name: "aiperf_exporter_inflight_requests", Kind: Gauge, Scope: PerProcess, Unit: "requests",

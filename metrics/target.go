@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,24 +15,24 @@ import (
 
 // TargetInfo is what the series of a target need to know about it.
 type TargetInfo struct {
+	Features
+
 	Name, Model, Workload string
 	URL                   string // without user and query
 	EndpointType          string
-	Streaming             bool
 	Load, LoadMode        string
-	RateHz                float64
-	Paused                bool
 	HTTPVersion           string
 	ConnectionReuse       string
-	Accounting            Accounting // of output tokens, where the events do not tell
-	SLOs                  []SLO
+	Accounting            Accounting        // of output tokens, where the events do not tell
 	Labels                map[string]string // from the configuration
+	// Live is asked at each scrape. It must be safe for concurrent use and not wait; nil = nothing happens by itself.
+	Live func() Live
 }
 
 // slot is the place of a counter or gauge in Target.values.
 type slot int
 
-// child is a counter or gauge.
+// child is a counter or gauge. Without a desc it is not shown: the target does not have the series.
 type child struct {
 	desc   *prometheus.Desc
 	kind   Kind
@@ -54,6 +56,7 @@ type Target struct {
 	children []child
 	gauges   int // among children; all of them are there from the start
 	codes    map[int]slot
+	limits   map[string]slot // by name of the series and resource
 	state    TargetState
 
 	servedModel  string
@@ -85,7 +88,12 @@ type slots struct {
 	unstreamed, retryAfter             slot
 	finish                             map[FinishReason]slot
 	lastSuccess, lastCompletion, up    slot
-	usageSupported, rate, paused       slot
+	usageSupported, modelHash          slot
+	items, audioSeconds                slot
+	drift                              map[Drift]slot
+	driftMatch                         slot
+	checks                             map[string]slot
+	live                               liveSlots
 	info                               slot
 	stampSource                        map[string]slot
 	good, sloRequests                  []slot               // by index of TargetInfo.SLOs
@@ -102,6 +110,7 @@ func newTarget(s *Store, info TargetInfo) *Target {
 		created: s.options.Clock.Wall(now),
 		sweep:   newSweep(now, info.Accounting),
 		codes:   map[int]slot{},
+		limits:  map[string]slot{},
 
 		servedModels: map[string]bool{},
 		state:        StateRunning,
@@ -109,10 +118,11 @@ func newTarget(s *Store, info TargetInfo) *Target {
 	for _, name := range s.options.Config.ExtraLabels {
 		t.base = append(t.base, info.Labels[name])
 	}
-	t.hist = newHistograms(s, t.base)
+	t.hist = newHistograms(s, &info.Features, t.base)
 	t.addCounters()
 	t.addSLOs()
 	t.addGauges()
+	t.addLive()
 	t.addOwn()
 	t.addSweep()
 	return t
@@ -124,13 +134,18 @@ func (t *Target) add(name string, kind Kind, labels ...string) slot {
 
 // addChild makes a child with just these labels.
 func (t *Target) addChild(name string, kind Kind, labels ...string) slot {
+	t.values = append(t.values, 0)
+	at := slot(len(t.values) - 1)
+	if !t.store.named[name].of(&t.info.Features) {
+		t.children = append(t.children, child{kind: kind})
+		return at
+	}
 	desc := t.store.descs[name]
 	t.children = append(t.children, child{desc, kind, prometheus.MakeLabelPairs(desc, labels)})
-	t.values = append(t.values, 0)
 	if kind == Gauge {
 		t.gauges++
 	}
-	return slot(len(t.values) - 1)
+	return at
 }
 
 // addEach makes a child for each value of a closed list.
@@ -178,6 +193,17 @@ func (t *Target) addCounters() {
 	a.usageMissing = t.add("aiperf_usage_missing_total", Counter)
 	a.oslMismatch = t.add("aiperf_osl_mismatch_total", Counter)
 	a.finish = addEach(t, "aiperf_finish_reasons_total", Counter, FinishReasons)
+	a.drift = addEach(t, "aiperf_output_fingerprint_total", Counter, Drifts)
+	a.checks = addEach(t, "aiperf_answer_check_failures_total", Counter, t.info.Checks)
+	a.audioSeconds = t.add("aiperf_audio_seconds_total", Counter)
+	switch t.info.Product {
+	case ProductVectors:
+		a.items = t.add("aiperf_embedding_vectors_total", Counter)
+	case ProductDocuments:
+		a.items = t.add("aiperf_ranked_documents_total", Counter)
+	case ProductImages, ProductTokens, ProductTranscript, "":
+		a.items = t.add("aiperf_images_total", Counter)
+	}
 }
 
 func (t *Target) addSLOs() {
@@ -210,14 +236,9 @@ func (t *Target) addGauges() {
 	a.usageSupported = t.add("aiperf_target_usage_supported", Gauge)
 	t.values[a.usageSupported] = 1
 	a.retryAfter = t.add("aiperf_retry_after_seconds", Gauge)
-	a.rate = t.add("aiperf_load_target_rate", Gauge)
-	a.paused = t.add("aiperf_load_paused", Gauge)
-	if t.info.Paused {
-		t.values[a.paused] = 1
-		t.state = StatePaused
-	} else {
-		t.values[a.rate] = t.info.RateHz
-	}
+	a.modelHash = t.add("aiperf_target_served_model_hash", Gauge)
+	a.driftMatch = t.add("aiperf_output_fingerprint_match_ratio", Gauge)
+	t.values[a.driftMatch] = 1
 	a.stampSource = addEach(t, "aiperf_timestamp_source_info", Gauge, StampSources)
 	a.info = t.add(targetInfo, Gauge, t.infoLabels("")...)
 	t.values[a.info] = 1
@@ -227,7 +248,7 @@ func (t *Target) addGauges() {
 func (t *Target) addOwn() {
 	name, s := t.info.Name, t.store
 	t.values[t.addChild("aiperf_exporter_target_generation", Gauge, name)] = float64(s.generations[name])
-	t.values[t.addChild("aiperf_exporter_series", Gauge, name)] = float64(s.options.Config.SeriesOf(t.info.SLOs, s.options.SLOs))
+	t.values[t.addChild("aiperf_exporter_series", Gauge, name)] = float64(s.options.Config.SeriesOf(&t.info.Features, s.options.SLOs))
 	t.at.connections = map[bool]slot{
 		true:  t.addChild("aiperf_exporter_connections_reused_total", Counter, name),
 		false: t.addChild("aiperf_exporter_connections_opened_total", Counter, name),
@@ -262,6 +283,12 @@ func (t *Target) served(model string) {
 	info.labels = prometheus.MakeLabelPairs(info.desc, slices.Concat(t.base, t.infoLabels(model)))
 }
 
+// modelHash is the first 52 bits of a hash of what a server says it is: a float64 holds them exactly, and changes() sees each change.
+func modelHash(model, fingerprint string) float64 {
+	sum := sha256.Sum256([]byte(model + "\x00" + fingerprint))
+	return float64(binary.BigEndian.Uint64(sum[:]) >> 12)
+}
+
 // labelValue makes a server's word fit for a label.
 func labelValue(word string) string {
 	word = strings.ToValidUTF8(word, "\uFFFD")
@@ -276,11 +303,6 @@ func (t *Target) SetState(state TargetState) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state = state
-	if state != StateRunning {
-		t.values[t.at.rate] = 0
-	} else {
-		t.values[t.at.rate] = t.info.RateHz
-	}
 }
 
 // UsageRefused notes that the server does not take the field that asks for usage in streams.

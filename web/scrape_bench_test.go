@@ -21,7 +21,7 @@ func observed(targets int) *prometheus.Registry {
 	const ms = int64(time.Millisecond)
 	for i := range targets {
 		target := store.Add(metrics.TargetInfo{
-			Name: fmt.Sprintf("target-%03d", i), Model: "meta-llama/Llama-3.1-8B-Instruct", Workload: "short", URL: "http://server.example:8000", SLOs: slos,
+			Name: fmt.Sprintf("target-%03d", i), Model: "meta-llama/Llama-3.1-8B-Instruct", Workload: "short", URL: "http://server.example:8000", Features: metrics.Features{Streaming: true, SLOs: slos},
 		})
 		for n := range int64(10) {
 			start := int64(time.Second)

@@ -1,10 +1,11 @@
-// Package web is the HTTP surface: /metrics, the effective configuration, health, and a page that says where to look. It only reads what
-// others hold, and nothing on it changes the daemon.
+// Package web is the HTTP surface: /metrics, the effective configuration, health, and a page that says where to look. It reads what
+// others hold; only the administration of targets, which is off unless asked for, changes anything.
 //
 // To add a page: one line in the table of routes.
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -31,6 +32,8 @@ type Options struct {
 	// InstrumentHandler adds promhttp_* series about the scrapes themselves.
 	InstrumentHandler bool
 	Pprof             bool
+	// Pause stops or resumes the arrivals of a target, "" = of all; nil: nobody may do that here.
+	Pause func(target string, paused bool) error
 	// Config is the effective configuration with secrets removed, and its hash.
 	Config     []byte
 	ConfigHash string
@@ -75,6 +78,8 @@ var pathPattern = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
 type route struct {
 	path    string
 	handler http.Handler
+	// method is GET, or POST for what changes something; "" is GET.
+	method string
 	// endless answers take as long as the reader asks for; all others have to be taken within writeTimeout.
 	endless bool
 }
@@ -100,7 +105,7 @@ func New(o *Options) (*Handler, error) {
 		if !r.endless {
 			handler = bounded(handler)
 		}
-		mux.Handle("GET "+o.RoutePrefix+r.path, handler)
+		mux.Handle(cmp.Or(r.method, http.MethodGet)+" "+o.RoutePrefix+r.path, handler)
 	}
 	if o.RoutePrefix != "" {
 		mux.Handle("GET /{$}", http.RedirectHandler(o.RoutePrefix+"/", http.StatusFound))
@@ -122,6 +127,12 @@ func (h *Handler) routes(o *Options) ([]route, error) {
 		{path: "/config", handler: configHandler(o)},
 		{path: "/-/healthy", handler: plain(func() (int, string) { return http.StatusOK, "healthy\n" })},
 		{path: "/-/ready", handler: plain(h.readiness)},
+	}
+	if o.Pause != nil {
+		out = append(out,
+			route{path: "/-/pause", method: http.MethodPost, handler: pauseHandler(o.Pause, true)},
+			route{path: "/-/resume", method: http.MethodPost, handler: pauseHandler(o.Pause, false)},
+		)
 	}
 	if o.Pprof {
 		index := http.StripPrefix(o.RoutePrefix, http.HandlerFunc(pprof.Index))

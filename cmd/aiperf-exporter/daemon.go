@@ -24,6 +24,7 @@ type daemonOptions struct {
 	externalURL            string
 	routePrefix            string
 	maxRequests            int
+	adminAPI               bool
 	pprof                  bool
 	disableExporterMetrics bool
 	grace                  time.Duration
@@ -76,7 +77,7 @@ func newHandler(o *daemonOptions, c *config.Config, e *engine, logger *slog.Logg
 	if err != nil {
 		return nil, fmt.Errorf("print configuration: %w", err)
 	}
-	return web.New(&web.Options{
+	options := &web.Options{
 		Registry:          e.registry,
 		Logger:            logger,
 		Start:             e.clock.Wall(0),
@@ -89,7 +90,11 @@ func newHandler(o *daemonOptions, c *config.Config, e *engine, logger *slog.Logg
 		Config:            text,
 		ConfigHash:        c.Hash(),
 		Targets:           func() []web.Target { return pageTargets(e.targets) },
-	})
+	}
+	if o.adminAPI {
+		options.Pause = e.generator.Pause
+	}
+	return web.New(options)
 }
 
 func pageTargets(targets []generator.TargetConfig) []web.Target {

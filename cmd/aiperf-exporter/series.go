@@ -36,7 +36,8 @@ func seriesCommand(app *kingpin.Application) command {
 		fmt.Fprintln(s.stdout, "# beside these: aiperf_exporter_build_info, and go_*, process_*, promhttp_* without --web.disable-exporter-metrics")
 		for i := range targets {
 			t := &targets[i]
-			fmt.Fprintf(s.stdout, "# target %s: about %d series\n", t.Name, c.Metrics.SeriesOf(t.SLOs, c.AllSLOs()))
+			features := t.Features()
+			fmt.Fprintf(s.stdout, "# target %s: about %d series\n", t.Name, c.Metrics.SeriesOf(&features, c.AllSLOs()))
 		}
 		return exitOK
 	}}

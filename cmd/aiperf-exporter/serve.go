@@ -37,6 +37,7 @@ func daemonFlags(cmd *kingpin.CmdClause, address string) *daemonOptions {
 	cmd.Flag("web.external-url", "URL under which the exporter is reachable from outside, for example behind a proxy; its path is the default of --web.route-prefix.").StringVar(&o.externalURL)
 	cmd.Flag("web.route-prefix", "Prefix of every path.").StringVar(&o.routePrefix)
 	cmd.Flag("web.max-requests", "Most scrapes that may run at the same time; further ones get 503. 0 = no limit.").Default("40").IntVar(&o.maxRequests)
+	cmd.Flag("web.enable-admin-api", "Let POST /-/pause and /-/resume stop and resume the traffic, of one target with ?target=NAME.").BoolVar(&o.adminAPI)
 	cmd.Flag("web.enable-pprof", "Serve profiles of this process at /debug/pprof/.").BoolVar(&o.pprof)
 	cmd.Flag("web.disable-exporter-metrics", "Leave out go_*, process_* and promhttp_*.").BoolVar(&o.disableExporterMetrics)
 	cmd.Flag("shutdown.grace", "How long running requests may take to end when the process is asked to stop; what is left then is cancelled.").Default("30s").DurationVar(&o.grace)

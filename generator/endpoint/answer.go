@@ -19,21 +19,28 @@ const (
 	doneMarker = "[DONE]"
 	errorEvent = "error" // an SSE event of this name is a failure, whatever its data
 
-	maxModelBytes = 256
+	maxNameBytes = 256 // of a model or its configuration
 )
+
+// signal reads what events of all protocols have in common: an event named error, one without data, and the end marker. done tells that
+// there is nothing else in it; otherwise rest is its data.
+func signal(name, data []byte, chunk *Chunk) (rest []byte, done bool) {
+	if string(name) == errorEvent {
+		chunk.Err = DecodeError(data)
+		return nil, true
+	}
+	rest = bytes.Trim(data, space)
+	if string(rest) == doneMarker {
+		chunk.Done, chunk.Terminal = true, true
+		return nil, true
+	}
+	return rest, len(rest) == 0
+}
 
 // decodeEvent reads one event of a stream.
 func decodeEvent(as dialect, name, data []byte, chunk *Chunk) error {
-	if string(name) == errorEvent {
-		chunk.Err = DecodeError(data)
-		return nil
-	}
-	data = bytes.Trim(data, space)
-	switch {
-	case len(data) == 0:
-		return nil
-	case string(data) == doneMarker:
-		chunk.Done, chunk.Terminal = true, true
+	data, done := signal(name, data, chunk)
+	if done {
 		return nil
 	}
 	var a reply
@@ -55,7 +62,7 @@ func decodeBody(as dialect, data []byte, chunk *Chunk) error {
 	}
 	a.report(data, chunk)
 	chunk.Terminal = true
-	chunk.Model = modelName(a.model)
+	a.identify(chunk)
 	return nil
 }
 
@@ -76,6 +83,8 @@ type reply struct {
 	errored bool // `error` tells a failure
 	object  text
 	model   text
+	// fingerprint is what the server calls its configuration.
+	fingerprint text
 }
 
 // failed tells whether the object is a failure: it has an error, or it is one (older vLLM, SGLang, TensorRT-LLM).
@@ -87,7 +96,7 @@ func (a *reply) report(data []byte, chunk *Chunk) {
 	if word := a.choices.finish; !word.empty() {
 		chunk.Terminal = true
 		chunk.Finish = metrics.ParseFinishReason(string(word.bytes()))
-		chunk.Model = modelName(a.model)
+		a.identify(chunk)
 	}
 	for i := range a.usage {
 		if chunk.Usage = a.usage[i]; !chunk.Usage.Empty() {
@@ -99,18 +108,19 @@ func (a *reply) report(data []byte, chunk *Chunk) {
 	}
 }
 
-func modelName(t text) string { return cut(t.decode(), maxModelBytes) }
+// identify fills in who has answered.
+func (a *reply) identify(chunk *Chunk) {
+	chunk.Model, chunk.Fingerprint = shortName(a.model), shortName(a.fingerprint)
+}
+
+// shortName decodes a name that a server gives.
+func shortName(t text) string { return cut(t.decode(), maxNameBytes) }
 
 // decode reads data, which must be one object and nothing else.
 func (a *reply) decode(as dialect, data []byte) error {
 	d := decoder{scanner: scanner{data: data}, dialect: as}
-	switch d.peek() {
-	case '{':
+	if d.object() {
 		d.answer(a)
-	case '<':
-		d.fail("markup instead of JSON")
-	default:
-		d.fail("not a JSON object")
 	}
 	return d.end()
 }
@@ -129,6 +139,8 @@ func (d *decoder) answer(a *reply) {
 			a.choices = d.choices()
 		case "model":
 			a.model = d.text()
+		case "system_fingerprint":
+			a.fingerprint = d.text()
 		case "object":
 			a.object = d.text()
 		case "error":
@@ -147,47 +159,16 @@ func (d *decoder) answer(a *reply) {
 	}
 }
 
-func (d *decoder) metaTokens() metrics.Usage {
+func (s *scanner) metaTokens() metrics.Usage {
 	var u metrics.Usage
-	for ok := d.enterObject(); ok; ok = d.nextMember() {
-		if string(d.name()) == "tokens" {
-			u = d.usage()
+	for ok := s.enterObject(); ok; ok = s.nextMember() {
+		if string(s.name()) == "tokens" {
+			u = s.usage()
 		} else {
-			d.skip()
+			s.skip()
 		}
 	}
 	return u
-}
-
-// truthy passes any value and tells whether it says something: not null, false, 0 or empty. Servers whose type always has an error
-// member send such a value when there is none.
-func (d *decoder) truthy() bool {
-	switch d.peek() {
-	case '"':
-		return !d.text().empty()
-	case '{':
-		members := 0
-		for ok := d.enterObject(); ok; ok = d.nextMember() {
-			d.name()
-			d.skip()
-			members++
-		}
-		return members > 0
-	case '[':
-		elements := 0
-		for ok := d.enterArray(); ok; ok = d.nextElement() {
-			d.skip()
-			elements++
-		}
-		return elements > 0
-	case 't':
-		d.skip()
-		return true
-	case 'f', 'n':
-		d.skip()
-		return false
-	}
-	return string(d.number()) != "0"
 }
 
 // content tells the kinds of generated tokens in a message.

@@ -8,6 +8,89 @@ import (
 	"slices"
 )
 
+// jsonBody is what the codecs that send a JSON object have in common: what authors add to it, and bodies that were recorded. Embedded, it
+// gives a codec Streams and OutputLimit.
+type jsonBody struct {
+	// extra is the endpoint's own, below that of a turn.
+	extra map[string]any
+	// limits are the fields that limit the length of the answer; the first is the one that we send. None = the protocol has no limit.
+	limits []string
+}
+
+// lookup tells what the body for turn has at its top level under this name because its author wrote it there: in a recorded body, in the
+// turn's extra or in the endpoint's.
+func (j *jsonBody) lookup(turn *Turn, name string) (value any, set bool) {
+	if payload := recorded(turn); payload != nil {
+		return member(payload, name)
+	}
+	if value, set = turn.Extra[name]; set {
+		return value, true
+	}
+	value, set = j.extra[name]
+	return value, set
+}
+
+// Streams implements Codec for protocols with a field stream.
+func (j *jsonBody) Streams(turn *Turn) bool {
+	if v, set := j.lookup(turn, "stream"); set || recorded(turn) != nil {
+		return v == true
+	}
+	return turn.Stream
+}
+
+// OutputLimit implements Codec. Only the field that we send counts, unless the body was recorded: if the author adds another one through
+// extra, both are sent, and it is up to the server which one it obeys.
+func (j *jsonBody) OutputLimit(turn *Turn) int {
+	if len(j.limits) == 0 {
+		return 0
+	}
+	if recorded(turn) != nil {
+		for _, name := range j.limits {
+			if v, set := j.lookup(turn, name); set {
+				return limit(v)
+			}
+		}
+		return 0
+	}
+	if v, set := j.lookup(turn, j.limits[0]); set {
+		return limit(v)
+	}
+	return max(turn.MaxOutputTokens, 0)
+}
+
+// limit reads a limit; null and -1 are ways to say that there is none.
+func limit(v any) int {
+	n, _ := wholeNumber(v)
+	return max(n, 0)
+}
+
+// merge sets what authors add: the endpoint's extra, then that of the turn.
+func (j *jsonBody) merge(b *body, turn *Turn) {
+	b.merge(j.extra)
+	b.merge(turn.Extra)
+}
+
+// recorded is the whole body that a turn brings with it, nil if it has none. It is sent as it is.
+func recorded(turn *Turn) []byte {
+	if turn.Prompt == nil {
+		return nil
+	}
+	return turn.Prompt.Payload
+}
+
+// member reads one member of an object without reading the others; of equal names the last wins. What is not JSON has no members.
+func member(object []byte, name string) (value any, set bool) {
+	s := scanner{data: object}
+	for ok := s.enterObject(); ok; ok = s.nextMember() {
+		found := string(s.name()) == name
+		raw := s.raw()
+		if found {
+			value, set = nil, json.Unmarshal(raw, &value) == nil
+		}
+	}
+	return value, set && s.end() == nil
+}
+
 // body is a request body under construction: top-level fields in the order in which they are sent, so that equal turns give equal
 // bytes.
 type body []field
@@ -65,6 +148,9 @@ func (b body) appendTo(dst []byte) ([]byte, error) {
 	}
 	return append(out, '}'), nil
 }
+
+// MarshalJSON implements json.Marshaler, for a body within a body.
+func (b body) MarshalJSON() ([]byte, error) { return b.appendTo(nil) }
 
 // sink is a byte slice that grows as it is written to.
 type sink []byte

@@ -149,11 +149,11 @@ func TestWhatCannotBeSentIsAnError(t *testing.T) {
 		want string
 	}{
 		{"not a number", Chat, Turn{Prompt: asking(""), Extra: map[string]any{"temperature": math.NaN()}}, `encode field "temperature"`},
-		{"several prompts in one stream", Completions, Turn{Prompt: asking(""), Stream: true, Extra: map[string]any{"prompt": []any{"a", "b"}}}, "extra.prompt"},
+		{"several prompts in one stream", Completions, Turn{Prompt: asking(""), Stream: true, Extra: map[string]any{"prompt": []any{"a", "b"}}}, "prompt: several prompts"},
 		{
 			"several prompts in token ids in one stream", Completions,
 			Turn{Prompt: asking(""), Stream: true, Extra: map[string]any{"prompt": []any{[]any{1}, []any{2}}}},
-			"extra.prompt",
+			"prompt: several prompts",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

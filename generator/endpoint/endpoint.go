@@ -20,7 +20,7 @@ type MaxTokensField string
 
 // The choices of max_tokens_field.
 const (
-	FieldAuto                MaxTokensField = "auto" // `max_completion_tokens` of chat, `max_tokens` of completions
+	FieldAuto                MaxTokensField = "auto" // the protocol's own: `max_completion_tokens` of chat
 	FieldMaxTokens           MaxTokensField = "max_tokens"
 	FieldMaxCompletionTokens MaxTokensField = "max_completion_tokens"
 )
@@ -30,14 +30,30 @@ const (
 // The comments of its fields are the reference that users read, docs/configuration.md.
 type Config struct {
 	Type Type `koanf:"type" yaml:"type"` // wire protocol that the server speaks
-	// Path in place of the protocol's own, `/v1/chat/completions` or `/v1/completions`. It begins with a slash and is appended to `url`.
-	Path           string         `koanf:"path" yaml:"path,omitempty"`
-	MaxTokensField MaxTokensField `koanf:"max_tokens_field" yaml:"max_tokens_field"` // field of the body that limits the length of the answer
+	// Path in place of the protocol's own, such as `/v1/chat/completions`. It begins with a slash and is appended to `url`.
+	Path string `koanf:"path" yaml:"path,omitempty"`
+	// Parameters of the URL's query, such as `api-version` of Azure. Each replaces those of its name in `url`.
+	URLParams map[string]string `koanf:"url_params" yaml:"url_params,omitempty"`
+	// Field of the body that limits the length of the answer. `auto` is the protocol's own, for chat `max_completion_tokens`, which older
+	// servers do not know.
+	MaxTokensField MaxTokensField `koanf:"max_tokens_field" yaml:"max_tokens_field"`
 	// Ask for the number of tokens so far in each chunk (vLLM, SGLang, TensorRT-LLM), so that tokens that share the first chunk do not
 	// distort the inter-token latency.
 	ContinuousUsage bool `koanf:"continuous_usage" yaml:"continuous_usage,omitempty"`
 	// Ask for answers of exactly the wished length, with `ignore_eos` and `min_tokens` (vLLM, SGLang, TensorRT-LLM).
 	IgnoreEOS bool `koanf:"ignore_eos" yaml:"ignore_eos,omitempty"`
+	// Fields for the top level of every request body. They replace fields of ours, and those of the workload's `extra` replace them.
+	Extra map[string]any `koanf:"extra" yaml:"extra,omitempty"`
+	// Headers of every request. They replace ours, but not those that describe the body.
+	Headers map[string]string `koanf:"headers" yaml:"headers,omitempty"`
+	// Header that carries the credential, alone in its value, such as `api-key` for Azure; empty = as the protocol has it, mostly
+	// `Authorization: Bearer`.
+	KeyHeader string `koanf:"key_header" yaml:"key_header,omitempty"`
+	// Header that names the session, the same for all its turns, in place of `X-Correlation-ID`.
+	SessionHeader string `koanf:"session_header" yaml:"session_header,omitempty"`
+	// Headers by which routers send all turns of a session to one replica, such as `X-Session-Affinity` or `X-SMG-Routing-Key`. None by
+	// default: a canary must not stick to one replica unless it is told to.
+	AffinityHeaders []string `koanf:"affinity_headers" yaml:"affinity_headers,omitempty"`
 }
 
 // Turn is what a Codec puts on the wire.
@@ -48,8 +64,8 @@ type Turn struct {
 	Stream          bool
 	// IncludeUsage asks for usage at the end of a stream.
 	IncludeUsage bool
-	// Extra is merged into the body, last wins. It may override stream, model and the output limit: see Codec.Streams and
-	// Codec.OutputLimit for what is really asked.
+	// Extra is merged into the body, after the endpoint's own, last wins. It may override stream, model and the output limit: see
+	// Codec.Streams and Codec.OutputLimit for what is really asked.
 	Extra map[string]any
 	// PreviousID is the server's name of the answer to the turn before; "" = none, or the server does not keep answers.
 	PreviousID string
@@ -70,8 +86,8 @@ type Chunk struct {
 	// Err is set when the event tells a failure.
 	Err *ServerError
 	// Model is the served model's name and Fingerprint what the server calls its configuration (system_fingerprint), each at most 256
-	// bytes. They are only filled by an event with a finish reason and by a whole body, so that an answer costs one allocation and not one
-	// per event.
+	// bytes. They are only filled by one event of a stream, one with a finish reason where the protocol has it there, and by a whole body, so
+	// that an answer costs one allocation for each and not one per event.
 	Model, Fingerprint string
 }
 
@@ -110,8 +126,8 @@ type Traits struct {
 	Product metrics.Product
 	// Unmarked: a stream has no event that ends it, so that the end of the body is the end of the answer.
 	Unmarked bool
-	// KeyHeader carries the credential, behind KeyScheme and a space where that is not empty; "" = Authorization: Bearer.
-	KeyHeader, KeyScheme string
+	// KeyHeader carries the credential, alone; "" = Authorization: Bearer.
+	KeyHeader string
 	// Header are headers that the protocol wants unless the user has set them; may be nil.
 	Header http.Header
 }

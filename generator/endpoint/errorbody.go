@@ -18,8 +18,8 @@ const (
 
 // DecodeError reads what a server says about a failure: the body of an answer that is not 2xx, or an event that tells an error. It
 // knows the forms of OpenAI, vLLM, SGLang, llama.cpp and TensorRT-LLM (error object, or the object is the error), Anthropic, TGI and
-// TEI (error_type), Triton (a bare string), FastAPI and NIM (detail), and takes the title of a gateway's HTML page. Anything else is
-// its own message. The result is never nil.
+// TEI (error_type), Triton (a bare string), FastAPI and NIM (detail), failed responses, and takes the title of a gateway's HTML page.
+// Anything else is its own message. The result is never nil.
 func DecodeError(body []byte) *ServerError {
 	body = bytes.TrimSpace(body)
 	var e ServerError
@@ -60,6 +60,8 @@ func words(o map[string]any) ServerError {
 	if object, ok := inner.(map[string]any); ok {
 		e = words(object)
 		inner = nil
+	} else if response, ok := o["response"].(map[string]any); ok {
+		e = words(response)
 	}
 	fill(&e.Message, o["message"])
 	fill(&e.Message, o["detail"])

@@ -21,6 +21,7 @@ var shapes = map[string][][2]string{
 		{"model", ""},
 		{"model", ""},
 		{"model", ""},
+		{"system_fingerprint", ""},
 		{"object", ""},
 		{"error", ""},
 		{"id", ""},

@@ -38,7 +38,7 @@ func referenceBody(as dialect, data []byte) (Chunk, error) {
 		return Chunk{}, errors.New("no choices")
 	}
 	c.Terminal = true
-	c.Model = referenceModel(root)
+	c.Model, c.Fingerprint = referenceName(root["model"]), referenceName(root["system_fingerprint"])
 	return c, nil
 }
 
@@ -90,7 +90,7 @@ func referenceChunk(as dialect, root map[string]any, data []byte) Chunk {
 		if word, _ := choice["finish_reason"].(string); word != "" {
 			c.Terminal = true
 			c.Finish = metrics.ParseFinishReason(word)
-			c.Model = referenceModel(root)
+			c.Model, c.Fingerprint = referenceName(root["model"]), referenceName(root["system_fingerprint"])
 		}
 		if as == completionsDialect {
 			c.Text = c.Text || said(choice, "text")
@@ -127,9 +127,9 @@ func said(o map[string]any, member string) bool {
 	return s != ""
 }
 
-func referenceModel(root map[string]any) string {
-	model, _ := root["model"].(string)
-	runes := []rune(model)
+func referenceName(v any) string {
+	name, _ := v.(string)
+	runes := []rune(name)
 	for len(string(runes)) > 256 {
 		runes = runes[:len(runes)-1]
 	}

@@ -12,6 +12,10 @@ var registry = []struct {
 }{
 	{Chat, newChat},
 	{Completions, newCompletions},
+	{Responses, newResponses},
+	{Messages, newMessages},
+	{Multimodal, newChat},
+	{Vision, newChat},
 }
 
 // New makes the codec for a configuration.

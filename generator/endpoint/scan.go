@@ -62,6 +62,19 @@ func (s *scanner) end() error {
 	return s.err
 }
 
+// object tells whether the value is an object; anything else is a violation.
+func (s *scanner) object() bool {
+	switch s.peek() {
+	case '{':
+		return true
+	case '<':
+		s.fail("markup instead of JSON")
+	default:
+		s.fail("not a JSON object")
+	}
+	return false
+}
+
 // enterObject steps into an object and tells whether it has a member to read:
 //
 //	for ok := s.enterObject(); ok; ok = s.nextMember() { switch string(s.name()) { case "x": …; default: s.skip() } }
@@ -150,6 +163,48 @@ func (s *scanner) skip() {
 	}
 }
 
+// raw passes any value and returns it as it stands, nil if it is malformed.
+func (s *scanner) raw() []byte {
+	s.peek()
+	data, from := s.data, s.pos
+	s.skip()
+	if s.err != nil {
+		return nil
+	}
+	return data[from:s.pos]
+}
+
+// truthy passes any value and tells whether it says something: not null, false, 0 or empty. Servers whose type always has an error
+// member send such a value when there is none.
+func (s *scanner) truthy() bool {
+	switch s.peek() {
+	case '"':
+		return !s.text().empty()
+	case '{':
+		members := 0
+		for ok := s.enterObject(); ok; ok = s.nextMember() {
+			s.name()
+			s.skip()
+			members++
+		}
+		return members > 0
+	case '[':
+		elements := 0
+		for ok := s.enterArray(); ok; ok = s.nextElement() {
+			s.skip()
+			elements++
+		}
+		return elements > 0
+	case 't':
+		s.skip()
+		return true
+	case 'f', 'n':
+		s.skip()
+		return false
+	}
+	return string(s.number()) != "0"
+}
+
 func (s *scanner) literal(word string) {
 	if !bytes.HasPrefix(s.data[s.pos:], []byte(word)) {
 		s.fail("a value is malformed")
@@ -231,6 +286,17 @@ func (t text) decode() string {
 		return "" // cannot happen: the scanner has checked it
 	}
 	return out
+}
+
+// appendTo appends the string as decode gives it. Only one with escapes or bad UTF-8 allocates beyond dst.
+func (t text) appendTo(dst []byte) []byte {
+	if t.empty() {
+		return dst
+	}
+	if plain := t.quoted[1 : len(t.quoted)-1]; !t.escaped && utf8.Valid(plain) {
+		return append(dst, plain...)
+	}
+	return append(dst, t.decode()...)
 }
 
 // text reads a string; a value of another kind is skipped.

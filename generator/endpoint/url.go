@@ -3,7 +3,9 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +28,38 @@ func URL(base, path string) (string, error) {
 		return "", fmt.Errorf("path: %w", err)
 	}
 	return u.String(), nil
+}
+
+// URL joins as the function URL does, and sets the parameters of url_params in the query: each replaces those of its name.
+func (c *Config) URL(base, path string) (string, error) {
+	joined, err := URL(base, path)
+	if err != nil || len(c.URLParams) == 0 {
+		return joined, err
+	}
+	u, err := url.Parse(joined)
+	if err != nil {
+		return "", errors.New("is not a URL") // cannot happen: it has just been made
+	}
+	u.RawQuery = setParams(u.RawQuery, c.URLParams)
+	return u.String(), nil
+}
+
+// setParams sets parameters of a query. The others stay as they stand, because servers differ in what they take for the same.
+func setParams(query string, params map[string]string) string {
+	var kept []string
+	for pair := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); err == nil {
+			name = plain
+		}
+		if _, replaced := params[name]; !replaced && pair != "" {
+			kept = append(kept, pair)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		kept = append(kept, url.QueryEscape(name)+"="+url.QueryEscape(params[name]))
+	}
+	return strings.Join(kept, "&")
 }
 
 // ValidateURL finds what is wrong with a target's base URL; path is the key that holds it.

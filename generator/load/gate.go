@@ -22,16 +22,18 @@ type Decision struct {
 	Reason  metrics.DropReason // only if Dropped
 }
 
-// Gate admits the arrivals of one target: at most max_in_flight requests at a time, the others dropped or queued as on_full says. It never
-// blocks, and every arrival that is offered comes out exactly once, as Send or Dropped. Safe for concurrent use: the loop of the target
-// offers and takes, requests release.
+// Gate admits the arrivals of one target: at most max_in_flight requests at a time, of which at most max_prefill have no first token yet;
+// the others are dropped or queued as on_full says. It never waits, and every arrival that is offered comes out exactly once, as Send or
+// Dropped. Safe for concurrent use: the loop of the target offers and takes, requests tell their first token and release.
 type Gate struct {
 	maxInFlight int
+	maxPrefill  int // as large as maxInFlight where it is not limited
 	maxWait     int64
 
-	mu       sync.Mutex
-	inFlight int // handed out and not released
-	granted  int // slots given to arrivals that Next has not handed out yet
+	mu         sync.Mutex
+	inFlight   int // handed out and not released
+	prefilling int // those of them without a first token
+	granted    int // admitted, but Next has not handed them out yet
 
 	// ring holds the queued arrivals, oldest at head; its length is the size of the queue, 0 for on_full: drop. The oldest `decided` of
 	// the `queued` ones have got their decision and wait for Next to tell it.
@@ -47,7 +49,10 @@ type queuedArrival struct {
 
 // NewGate makes the gate of a target with a validated c. The memory of the queue is taken here; nothing is allocated later.
 func NewGate(c *Config) *Gate {
-	g := &Gate{maxInFlight: c.MaxInFlight, maxWait: int64(c.Queue.MaxWait)}
+	g := &Gate{maxInFlight: c.MaxInFlight, maxPrefill: c.MaxInFlight, maxWait: int64(c.Queue.MaxWait)}
+	if c.MaxPrefill > 0 {
+		g.maxPrefill = c.MaxPrefill
+	}
 	if c.OnFull == Queue {
 		g.ring = make([]queuedArrival, c.Queue.Size)
 	}
@@ -60,8 +65,9 @@ func (g *Gate) Offer(a Arrival, now int64) Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case g.queued == 0 && g.inFlight < g.maxInFlight:
+	case g.queued == 0 && g.free():
 		g.inFlight++
+		g.prefilling++
 		return Decision{Verdict: Send}
 	case len(g.ring) == 0:
 		return Decision{Dropped, metrics.DropInFlight}
@@ -74,20 +80,39 @@ func (g *Gate) Offer(a Arrival, now int64) Decision {
 	return Decision{Verdict: Queued}
 }
 
-// FirstToken tells that a request has its first token, or will never have one: where prefills are limited, its place is free. Call it at
-// most once for each request, and Release after it.
-func (g *Gate) FirstToken(int64) {}
+// FirstToken gives back the place among the prefills of a request whose first token came at now. It tells whether Next has something to
+// hand out. A request calls it at most once, and not after its Release.
+func (g *Gate) FirstToken(now int64) (decided bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.endPrefill()
+	g.decide(now)
+	return g.decided > 0
+}
 
-// Release gives back the slot of a request that ended at now. The slot belongs to the oldest queued arrival from this instant on, even if
-// Next is only called after that arrival's deadline.
-func (g *Gate) Release(now int64) {
+// Release gives back the slot of a request that ended at now; prefilling if FirstToken was not called for it. What is free belongs to the
+// oldest queued arrival from this instant on, even if Next is only called after that arrival's deadline.
+func (g *Gate) Release(now int64, prefilling bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.inFlight == 0 {
 		panic("load: release of a slot that was not taken")
 	}
 	g.inFlight--
+	if prefilling {
+		g.endPrefill()
+	}
+	if g.prefilling > g.inFlight {
+		panic("load: release of a request that still has its place among the prefills")
+	}
 	g.decide(now)
+}
+
+func (g *Gate) endPrefill() {
+	if g.prefilling == 0 {
+		panic("load: more first tokens than requests")
+	}
+	g.prefilling--
 }
 
 // Next hands out one queued arrival, oldest first: Send if it has a slot, Dropped with queue_timeout if it has waited longer than
@@ -108,22 +133,28 @@ func (g *Gate) Next(now int64) (a Arrival, d Decision, ok bool) {
 	}
 	g.granted--
 	g.inFlight++
+	g.prefilling++
 	return first.arrival, Decision{Verdict: Send}, true
 }
 
-// decide settles, oldest first, the queued arrivals that have waited too long or for which a slot is free.
+// decide settles, oldest first, the queued arrivals that have waited too long or can be admitted.
 func (g *Gate) decide(now int64) {
 	for ; g.decided < g.queued; g.decided++ {
 		a := g.at(g.decided)
 		switch {
 		case now > a.expires:
 			a.expired = true
-		case g.inFlight+g.granted < g.maxInFlight:
+		case g.free():
 			g.granted++
 		default:
 			return
 		}
 	}
+}
+
+// free tells whether one more request may run.
+func (g *Gate) free() bool {
+	return g.inFlight+g.granted < g.maxInFlight && g.prefilling+g.granted < g.maxPrefill
 }
 
 // at is the i-th oldest place of the ring.
@@ -151,4 +182,11 @@ func (g *Gate) InFlight() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.inFlight
+}
+
+// Prefilling is the number of requests that were handed out and have neither a first token nor ended.
+func (g *Gate) Prefilling() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.prefilling
 }

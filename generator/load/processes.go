@@ -32,4 +32,8 @@ type Origin struct {
 	// Instance tells exporters apart that run the same targets. Together with Target it gives evenly spaced arrivals their phase, so that
 	// targets and exporters do not fire together. If it is empty there is no phase: the first arrival is at Anchor.
 	Instance string
+	// Shard is the part of the load that is ours.
+	Shard Shard
+	// Turns is the mean number of turns of a session of the workload, which spreads the ages of users at the start; 0 is 1.
+	Turns float64
 }

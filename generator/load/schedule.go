@@ -46,6 +46,9 @@ func (s *Schedule) Rate(int64) (hz float64, ok bool) { return s.hz, true }
 // Err says why there are no more arrivals: the recording broke.
 func (s *Schedule) Err() error { return nil }
 
+// Passes is the number of passes of a recording begun after the first. Safe for concurrent use with everything else.
+func (s *Schedule) Passes() int64 { return 0 }
+
 // SkipLate takes all arrivals that were missed, if the next one's instant is more than max_catchup ago, and returns their number, at once
 // where the process allows it. They are to be dropped as scheduler_late: this process was stopped, and a burst would measure that and
 // not the server. A host that slept for hours has missed millions.

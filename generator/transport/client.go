@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
@@ -52,6 +53,9 @@ type Request struct {
 	Body   []byte
 	// Stream: a stream is expected, so that the limit for the first token applies.
 	Stream bool
+	// Abandon: close the connection AbandonAfter after the request has been written, whatever has come by then. The answer is Cancelled.
+	Abandon      bool
+	AbandonAfter time.Duration
 }
 
 // Verdict is what a Handler says after an event.
@@ -109,6 +113,9 @@ func (c *Client) Do(ctx context.Context, request *Request, timeline *metrics.Tim
 	dog := newWatchdog(c.clock, c.config.Timeouts, request.Stream, cancel)
 	defer dog.stop()
 	tracer := newTrace(c.clock, dog.gotConnection)
+	if request.Abandon {
+		tracer.sent = func(at int64) { dog.abandonAt(at + int64(request.AbandonAfter)) }
+	}
 	buffer := c.buffers.Get().(*buffer)
 	defer func() {
 		buffer.reset()

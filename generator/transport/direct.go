@@ -72,7 +72,7 @@ func (d *direct) carry(ctx context.Context, request *http.Request, t *trace, b *
 	b.answer.KernelStamps = l.socket != nil
 	reusable, err := l.exchange(ctx, x, wire.Bytes(), func(whole bool) {
 		if whole {
-			t.set(&t.timeline.Sent)
+			t.wrote()
 		}
 		d.letGo(wire) // thousands of answers may be waited for
 	})

@@ -13,7 +13,8 @@ import (
 // exchange has ended, hence the lock and the copy at the end.
 type trace struct {
 	clock     *metrics.SystemClock
-	connected func() // called once, when a connection has been obtained
+	connected func()         // called once, when a connection has been obtained
+	sent      func(at int64) // called once, when the whole request has been written; nil = nobody wants to know
 
 	mu       sync.Mutex
 	timeline metrics.Timeline
@@ -71,7 +72,7 @@ func (t *trace) roundTrip(ctx context.Context) context.Context {
 	hooks.GotConn = func(info httptrace.GotConnInfo) { t.got(info.Reused) }
 	hooks.WroteRequest = func(info httptrace.WroteRequestInfo) {
 		if info.Err == nil {
-			t.set(&tl.Sent)
+			t.wrote()
 		}
 	}
 	hooks.GotFirstResponseByte = func() { t.set(&tl.FirstByte) }
@@ -95,6 +96,14 @@ func (t *trace) got(reused bool) {
 	t.obtained, t.reused = true, reused
 	t.mu.Unlock()
 	t.connected()
+}
+
+// wrote notes that the whole request has been written.
+func (t *trace) wrote() {
+	t.set(&t.timeline.Sent)
+	if t.sent != nil {
+		t.sent(t.timeline.Sent)
+	}
 }
 
 // lookingUp tells that a name is being looked up and no connection has been tried yet.

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -17,6 +18,9 @@ type timeoutError struct {
 
 func (e *timeoutError) Error() string { return fmt.Sprintf("%s after %v", e.class, e.limit) }
 
+// errGivenUp is the cause with which a watchdog ends an exchange that is to be given up on purpose.
+var errGivenUp = errors.New("given up on purpose")
+
 const (
 	// lateTimer is how late a timer may fire before the process must have stood still: stopped, or without a processor.
 	lateTimer = 10 * time.Millisecond
@@ -24,7 +28,7 @@ const (
 	maxLastLook = time.Second
 )
 
-// watchdog holds the four timeouts of one exchange with one timer. The timer sleeps until the earliest deadline that it knows; when it
+// watchdog holds the four timeouts of one exchange, and the instant at which it is given up on purpose, with one timer. The timer sleeps until the earliest deadline that it knows; when it
 // fires and the deadline has moved, it sleeps again. So a chunk costs one store, not a timer.
 type watchdog struct {
 	clock  *metrics.SystemClock
@@ -35,6 +39,7 @@ type watchdog struct {
 	mu        sync.Mutex
 	start     int64
 	lastByte  int64 // only once the body has begun
+	giveUp    int64 // 0 = not yet known, or never
 	connected bool
 	token     bool
 	body      bool
@@ -72,6 +77,9 @@ func (w *watchdog) deadline() (int64, timeoutError) {
 		consider(w.lastByte, w.limits.Idle, metrics.ErrTimeoutIdle)
 	}
 	consider(w.start, w.limits.Total, metrics.ErrTimeoutTotal)
+	if w.giveUp > 0 && (earliest == 0 || w.giveUp < earliest) {
+		return w.giveUp, timeoutError{}
+	}
 	return earliest, expired
 }
 
@@ -84,6 +92,8 @@ func (w *watchdog) fire() {
 	}
 	left := at - w.clock.Now()
 	switch {
+	case left <= 0 && expired.class == "":
+		w.cancel(errGivenUp)
 	case left > 0:
 		w.looking = false
 		w.timer.Reset(time.Duration(left))
@@ -123,6 +133,22 @@ func (w *watchdog) gotBytes(now int64) {
 		return
 	}
 	w.timer.Reset(time.Duration(at - now))
+}
+
+// abandonAt ends the exchange at an instant, on purpose.
+func (w *watchdog) abandonAt(at int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return
+	}
+	w.giveUp = at
+	left := time.Duration(max(0, at-w.clock.Now()))
+	if w.timer == nil {
+		w.timer = time.AfterFunc(left, w.fire)
+		return
+	}
+	w.timer.Reset(left)
 }
 
 func (w *watchdog) stop() {

@@ -1,93 +1,111 @@
-// Package workload decides WHAT is asked: prompts of a wished length, and how long the answer may be. It knows nothing about wire
-// formats; the endpoint says it in its protocol's words.
+// Package workload decides WHAT is asked: prompts of a wished length, recorded conversations or fixed questions, and how long the answer
+// may be. It knows nothing about wire formats; the endpoint says it in its protocol's words.
 package workload
 
 import (
-	"encoding/json"
-	"math"
-	"slices"
-
-	"github.com/aiperf-exporter/aiperf-exporter/invalid"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/dataset"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/media"
 )
 
 // Cache says how prompts relate to the server's prefix cache.
 type Cache string
 
-// CacheBust puts a fresh number in front of each prompt, so that no prefix cache can answer.
-const CacheBust Cache = "bust"
+// The choices of cache.
+const (
+	// CacheBust puts a fresh number at the very beginning of each conversation, so that no prefix cache can answer.
+	CacheBust Cache = "bust"
+	// CacheSharedPrefix puts the fresh number behind what all conversations share (`system_prompt`, `prefix.shared_tokens`, `prefix.pool`), so
+	// that a prefix cache can answer exactly that.
+	CacheSharedPrefix Cache = "shared_prefix"
+	// CacheRepeat sends the same prompt each time, once the first answers have taught its length, so that a prefix cache can answer all of it.
+	CacheRepeat Cache = "repeat"
+)
 
-// plannedCaches are understood but cannot be run yet.
-var plannedCaches = []Cache{"shared_prefix", "repeat"}
-
-// Valid tells whether the choice can be run.
-func (c Cache) Valid() bool { return c == CacheBust }
+// Valid tells whether the choice is one of the list.
+func (c Cache) Valid() bool { return c == CacheBust || c == CacheSharedPrefix || c == CacheRepeat }
 
 // Config is one entry under `workloads:`.
 //
 // The comments of its fields are the reference that users read, docs/configuration.md.
 type Config struct {
-	// Length of prompts by the server's own count, chat template included: it is learned from the usage of answers.
+	// Length of prompts by the server's own count, chat template included: it is learned from the usage of answers. In a conversation it is
+	// that of each further message.
 	InputTokens  Length `koanf:"input_tokens" yaml:"input_tokens"`
 	OutputTokens Length `koanf:"output_tokens" yaml:"output_tokens"` // most tokens that an answer may have, reasoning included
-	Stream       bool   `koanf:"stream" yaml:"stream"`               // ask for a stream; without one there is no time to first token
-	Cache        Cache  `koanf:"cache" yaml:"cache"`                 // what a prefix cache of the server may answer
+	// Mix of pairs of lengths, in place of the two above: a list of `input_tokens`, `output_tokens` and `weight` (default 1), or a text of
+	// percentages with standard deviations behind a bar, `128|10,64|5:40;512,128:60`.
+	Sequence Sequence `koanf:"sequence" yaml:"sequence,omitempty"`
+	// Draws both lengths uniformly around the two numbers above.
+	RangeRatio RangeRatio `koanf:"range_ratio" yaml:"range_ratio,omitempty"`
+	Stream     bool       `koanf:"stream" yaml:"stream"` // ask for a stream; without one there is no time to first token
+	// What a prefix cache of the server may answer. Measure two workloads that differ in nothing else beside each other: with `repeat` the
+	// time to first token has to be lower.
+	Cache  Cache  `koanf:"cache" yaml:"cache"`
+	Corpus Corpus `koanf:"corpus" yaml:"corpus"` // what made-up prompts consist of
+	Prefix Prefix `koanf:"prefix" yaml:"prefix,omitempty"`
+	// Text that opens every conversation, beside input_tokens. It stands before the system prompt of a dataset.
+	SystemPrompt     string `koanf:"system_prompt" yaml:"system_prompt,omitempty"`
+	SystemPromptFile string `koanf:"system_prompt_file" yaml:"system_prompt_file,omitempty"` // file with that text, at most 1 MiB
+	// Turns of a conversation, a number or a map like input_tokens. An arrival takes the oldest conversation whose next turn is due and begins
+	// a new one if there is none, so that the rate stays that of the load. Further turns repeat what was said before, answers without
+	// reasoning. A failed turn ends its conversation.
+	Turns Length `koanf:"turns" yaml:"turns"`
+	// Think time between an answer and the next turn of its conversation: a duration, or a map of `mean`, `stddev` or `median`, and `max`.
+	TurnDelay Delay `koanf:"turn_delay" yaml:"turn_delay,omitempty"`
+	// Conversations end early rather than need a longer context, prompt and answer together; 0 = no bound.
+	MaxContextTokens int `koanf:"max_context_tokens" yaml:"max_context_tokens,omitempty"`
+	// Texts that are asked in turn, in place of made-up prompts. With `cache: repeat` they are sent as they stand here.
+	Prompts []string `koanf:"prompts" yaml:"prompts,omitempty"`
+	// Recorded conversations, in place of made-up prompts.
+	Dataset  dataset.Config `koanf:"dataset" yaml:"dataset,omitempty"`
+	Batch    int            `koanf:"batch" yaml:"batch"` // texts of input_tokens tokens in one request, for embeddings
+	Passages Passages       `koanf:"passages" yaml:"passages,omitempty"`
+	Images   media.Images   `koanf:"images" yaml:"images,omitempty"`
+	Audio    media.Audio    `koanf:"audio" yaml:"audio,omitempty"`
+	Video    media.Video    `koanf:"video" yaml:"video,omitempty"`
 	// Fields for the top level of the body of each request, such as `temperature`. They replace the exporter's own fields of that name.
 	Extra map[string]any `koanf:"extra" yaml:"extra,omitempty"`
 }
 
+// Prefix is text in front of made-up prompts, beside input_tokens.
+type Prefix struct {
+	SharedTokens     int  `koanf:"shared_tokens" yaml:"shared_tokens,omitempty"`           // tokens of a system prompt that all conversations share; 0 = none
+	PerSessionTokens int  `koanf:"per_session_tokens" yaml:"per_session_tokens,omitempty"` // tokens in front of the first message, others for each conversation; 0 = none
+	Pool             Pool `koanf:"pool" yaml:"pool,omitempty"`
+}
+
+// Pool is a few prefixes of which each conversation begins with one, at random. It excludes the two other kinds.
+type Pool struct {
+	Size   int `koanf:"size" yaml:"size,omitempty"`     // how many prefixes there are, at most 10 000; 0 = none
+	Tokens int `koanf:"tokens" yaml:"tokens,omitempty"` // tokens of each of them
+}
+
+// Passages are what a ranking compares with its query, which has input_tokens tokens.
+type Passages struct {
+	Count  int `koanf:"count" yaml:"count,omitempty"` // passages in each request, for rankings; 0 = none
+	Tokens int `koanf:"tokens" yaml:"tokens"`         // tokens of each of them
+}
+
 // DefaultConfig is what an absent block means: small enough for a canary that runs all day.
 func DefaultConfig() Config {
-	return Config{InputTokens: Length{Mean: 128}, OutputTokens: Length{Mean: 64}, Stream: true, Cache: CacheBust}
+	return Config{
+		InputTokens:  Length{Mean: 128},
+		OutputTokens: Length{Mean: 64},
+		RangeRatio:   RangeRatio{Style: RangeVLLM},
+		Stream:       true,
+		Cache:        CacheBust,
+		Corpus:       CorpusWords,
+		Turns:        Length{Mean: 1},
+		Dataset:      dataset.DefaultConfig(),
+		Batch:        1,
+		Passages:     Passages{Tokens: 128},
+		Images:       media.DefaultImages(),
+		Audio:        media.DefaultAudio(),
+	}
 }
 
-// Validate finds what is wrong, by key below path.
-func (c *Config) Validate(path string) []error {
-	errs := c.InputTokens.validate(path + ".input_tokens")
-	errs = append(errs, c.OutputTokens.validate(path+".output_tokens")...)
-	switch {
-	case c.Cache.Valid():
-	case slices.Contains(plannedCaches, c.Cache):
-		errs = append(errs, invalid.Key(path+".cache", "cache %q is not available in this version, use %s", c.Cache, CacheBust))
-	default:
-		errs = append(errs, invalid.Key(path+".cache", "unknown cache %q, must be %s", c.Cache, CacheBust))
-	}
-	if _, err := json.Marshal(c.Extra); err != nil {
-		errs = append(errs, invalid.Key(path+".extra", "cannot be written as JSON: %v", err))
-	}
-	return errs
-}
+// conversations tells whether conversations may have several turns.
+func (c *Config) conversations() bool { return !c.Turns.fixed() || c.Turns.Mean > 1 }
 
-// maxTokens is beyond every context window; a larger number is a mistake, and a prompt of this length already has tens of megabytes.
-const maxTokens = 10_000_000
-
-// validate finds what is wrong. A length of 0 is refused: a prompt cannot be empty, and an answer without a limit may cost any amount.
-func (l *Length) validate(path string) []error {
-	var errs []error
-	wrong := func(key, format string, args ...any) {
-		errs = append(errs, invalid.Key(path+key, format, args...))
-	}
-	if !(l.Mean >= 1 && l.Mean <= maxTokens) { // so written, NaN is wrong too
-		wrong("", "mean must be between 1 and %d tokens, got %v", maxTokens, l.Mean)
-	}
-	if !(l.Stddev >= 0 && l.Stddev <= maxTokens) {
-		wrong(".stddev", "must be between 0 and %d tokens, got %v", maxTokens, l.Stddev)
-	}
-	if l.Min < 0 || l.Min > maxTokens {
-		wrong(".min", "must be between 0 and %d tokens, got %d", maxTokens, l.Min)
-	}
-	if l.Max < 0 || l.Max > maxTokens {
-		wrong(".max", "must be between 0 (no bound) and %d tokens, got %d", maxTokens, l.Max)
-	}
-	if len(errs) > 0 {
-		return errs
-	}
-	switch mean := math.Round(l.Mean); {
-	case l.Max != 0 && l.Max < l.Min:
-		wrong(".max", "must not be below min (%d), got %d", l.Min, l.Max)
-	case mean < float64(l.Min):
-		wrong(".min", "must not be above the mean (%v), got %d", l.Mean, l.Min)
-	case l.Max != 0 && mean > float64(l.Max):
-		wrong(".max", "must not be below the mean (%v), got %d", l.Mean, l.Max)
-	}
-	return errs
-}
+// recorded tells whether a dataset is asked.
+func (c *Config) recorded() bool { return c.Dataset.File != "" || c.Dataset.Format != "" }

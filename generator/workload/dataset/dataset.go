@@ -9,7 +9,10 @@ package dataset
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	mathrand "math/rand/v2"
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
@@ -71,4 +74,82 @@ func (e *Error) Unwrap() error { return e.Err }
 type Conversation struct {
 	Session string // "" if the single row has none
 	Rows    []Row
+}
+
+// Options are what a dataset needs beside its configuration.
+type Options struct {
+	// Seed of the random orders.
+	Seed [32]byte
+	// OnSkip is told of each row that cannot be read, once and from the goroutine that reads; nil = nobody is.
+	OnSkip func(error)
+}
+
+// Dataset is an open file or folder. Its readers go on for ever, from the end to the beginning. One goroutine at a time may call it, its
+// recordings included; the counts may be read at any time.
+type Dataset struct {
+	config  *settings
+	notes   notes
+	order   sampler
+	sampler sampler
+	close   []func() error
+}
+
+// Open opens what a validated c names and checks that its first row can be read: whatever is wrong with that is an error. Files of any
+// size are open at once; only for a random order files of up to 256 MiB are read once, to know where each conversation stands.
+func Open(c *Config, o Options) (*Dataset, error) {
+	d := &Dataset{config: c.settings(), notes: notes{onSkip: o.OnSkip}}
+	if err := d.probe(); err != nil {
+		return nil, err
+	}
+	random := mathrand.New(mathrand.NewChaCha8(o.Seed))
+	var err error
+	if d.order, err = d.sample(random); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// source opens the files to be read from the beginning.
+func (d *Dataset) source(c *settings) (*source, error) {
+	r, err := c.format.open(c)
+	if err != nil {
+		return nil, err
+	}
+	d.close = append(d.close, r.Close)
+	return &source{reader: r, config: c, notes: &d.notes}, nil
+}
+
+// probe reads the first entry, under no limits.
+func (d *Dataset) probe() error {
+	r, err := d.config.format.open(d.config)
+	if err != nil {
+		return err
+	}
+	_, err = r.read()
+	if err == io.EOF {
+		err = &Error{File: d.config.File, Err: errNothing}
+	}
+	return errors.Join(err, r.Close())
+}
+
+// Next gives the next conversation in the order of the configuration. Rows that cannot be read are passed over; an error means that the
+// files cannot be read at all, or that nothing is left of them under the limits of the configuration.
+func (d *Dataset) Next() (*Conversation, error) { return d.order.next() }
+
+// Skipped is how many rows could not be read. Each pass over the files counts them again.
+func (d *Dataset) Skipped() int64 { return d.notes.skipped.Load() }
+
+// Filtered is how many rows the limits of the configuration left out. Each pass over the files counts them again.
+func (d *Dataset) Filtered() int64 { return d.notes.filtered.Load() }
+
+// Split is how many sessions began anew because their rows lie further apart than the look-ahead window, 4096 rows or 8 MiB.
+func (d *Dataset) Split() int64 { return d.notes.split.Load() }
+
+// Close closes the files.
+func (d *Dataset) Close() error {
+	var errs []error
+	for _, f := range d.close {
+		errs = append(errs, f())
+	}
+	return errors.Join(errs...)
 }

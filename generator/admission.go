@@ -1,0 +1,99 @@
+package generator
+
+import (
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// hold is what an admitted arrival has taken until its request ends.
+type hold struct {
+	arrival load.Arrival
+	share   *load.Share
+	// turn is what will be asked, where a budget had to know its size; nil = it is made when the request is.
+	turn        *workload.Turn
+	reservation *budget.Reservation // nil = there is no budget
+	// abandon: the connection is closed on purpose, abandonAfter after the request has been written.
+	abandon      bool
+	abandonAfter time.Duration
+	// prefilled gives the place among the prefills back; called once, at the first token. firstToken tells that it has been.
+	prefilled  func()
+	firstToken bool
+}
+
+// gotFirstToken tells that the prefill is over.
+func (h *hold) gotFirstToken() {
+	if !h.firstToken {
+		h.firstToken = true
+		h.prefilled()
+	}
+}
+
+// admit asks everything beyond the target's own slots whether an arrival may be sent now: what the server has asked for, what other targets
+// need, and what may be spent. It never waits.
+func (t *Target) admit(a load.Arrival, now int64) (h *hold, refused metrics.DropReason) {
+	if !t.backoff.Admit(now) {
+		return nil, metrics.DropBackoff
+	}
+	if !t.share.Acquire(now) {
+		return nil, metrics.DropGlobalLimit
+	}
+	h = &hold{arrival: a, share: t.share}
+	if t.account == nil && t.deps.Budget == nil {
+		return h, ""
+	}
+	turn, err := t.workload.Next(pick(a, now))
+	if err != nil {
+		return h, "" // it will not do any better when the request is made, which says why
+	}
+	need := budget.Need{InputTokens: int64(turn.InputTokens), OutputTokens: int64(t.outputLimit(turn))}
+	reservation, ok := t.deps.Ledger.Reserve(t.deps.Clock.Wall(now), need, t.accounts()...)
+	if !ok {
+		t.share.Release(now)
+		t.workload.Done(turn, workload.End{Now: now})
+		return nil, metrics.DropBudget
+	}
+	h.turn, h.reservation = turn, reservation
+	return h, ""
+}
+
+// accounts are those that pay for the target's requests.
+func (t *Target) accounts() []*budget.Account {
+	var out []*budget.Account
+	for _, account := range []*budget.Account{t.account, t.deps.Budget} {
+		if account != nil {
+			out = append(out, account)
+		}
+	}
+	return out
+}
+
+// settle pays for a request what it has cost, as far as that is known. A server bills the prompt of a request that fails, and what it has
+// generated before; what a request that was cancelled would still have cost stays reserved.
+func (t *Target) settle(h *hold, r *metrics.Record, nominal int) {
+	if h.reservation == nil {
+		return
+	}
+	wall := t.deps.Clock.Wall(r.Time.End)
+	if r.Time.Sent == 0 {
+		h.reservation.Cancel()
+		return
+	}
+	spent := budget.Need{InputTokens: int64(nominal), OutputTokens: int64(len(r.Content))}
+	if r.Usage.Input.Known {
+		spent.InputTokens = r.Usage.Input.N
+	}
+	if r.Usage.Output.Known {
+		spent.OutputTokens = r.Usage.Output.N
+	} else if r.Outcome != metrics.Failure {
+		spent.OutputTokens = max(spent.OutputTokens, r.RequestedTokens)
+	}
+	h.reservation.Settle(wall, spent)
+}
+
+func pick(a load.Arrival, now int64) workload.Pick {
+	return workload.Pick{Now: now, User: a.User, Entry: a.Entry}
+}

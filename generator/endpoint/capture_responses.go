@@ -1,0 +1,188 @@
+package endpoint
+
+// responsesKeeper decodes an answer of the responses protocol and keeps what it says.
+type responsesKeeper struct {
+	responsesDecoder
+	keeper
+}
+
+// Event implements Decoder.
+func (k *responsesKeeper) Event(name, data []byte, chunk *Chunk) error {
+	err := k.responsesDecoder.Event(name, data, chunk)
+	if err == nil && chunk.Err == nil && !isDone(data) {
+		k.event(name, data, chunk.Text)
+	}
+	return err
+}
+
+// Body implements Decoder.
+func (k *responsesKeeper) Body(data []byte, chunk *Chunk) error {
+	err := k.responsesDecoder.Body(data, chunk)
+	if err == nil && chunk.Err == nil {
+		k.response(data)
+	}
+	return err
+}
+
+// event reads an event that is known to be the protocol; isText tells that its text is new.
+func (k *responsesKeeper) event(name, data []byte, isText bool) {
+	var kind, delta, whole text
+	var item, response, logprobs []byte
+	var output int64
+	s := scanner{data: data}
+	for ok := s.enterObject(); ok; ok = s.nextMember() {
+		switch string(s.name()) {
+		case "type":
+			kind = s.text()
+		case "delta":
+			delta = s.text()
+		case "text":
+			whole = s.text()
+		case "output_index":
+			output = s.count().N
+		case "item":
+			item = s.raw()
+		case "response":
+			response = s.raw()
+		case "logprobs":
+			logprobs = s.raw()
+		default:
+			s.skip()
+		}
+	}
+	if !kind.empty() {
+		name = kind.bytes()
+	}
+	switch string(name) {
+	case "response.output_text.delta", "response.refusal.delta":
+		k.text(delta)
+		k.logprobs(&scanner{data: logprobs})
+	case "response.output_text.done":
+		if isText {
+			k.text(whole)
+			k.logprobs(&scanner{data: logprobs})
+		}
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
+		k.reasoning(delta)
+	case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta", "response.custom_tool_call_input.delta":
+		call := k.call(output)
+		call.Arguments = delta.appendTo(call.Arguments)
+	case "response.output_item.added", "response.output_item.done":
+		i := readItem(item)
+		k.toolCall(&i, output)
+	default:
+		s := scanner{data: response}
+		k.identify(s.memberText("id"))
+	}
+}
+
+// response reads a whole answer.
+func (k *responsesKeeper) response(data []byte) {
+	var output []byte
+	var said text
+	s := scanner{data: data}
+	for ok := s.enterObject(); ok; ok = s.nextMember() {
+		switch string(s.name()) {
+		case "id":
+			k.identify(s.text())
+		case "output":
+			output = s.raw()
+		case "output_text":
+			said = s.text()
+		default:
+			s.skip()
+		}
+	}
+	s = scanner{data: output}
+	number := int64(0)
+	for ok := s.enterArray(); ok; ok = s.nextElement() {
+		k.item(s.raw(), number)
+		number++
+	}
+	if len(k.to.Text) == 0 {
+		k.text(said)
+	}
+}
+
+func (k *responsesKeeper) item(data []byte, number int64) {
+	i := readItem(data)
+	switch string(i.kind.bytes()) {
+	case "message":
+		k.parts(i.content, k.text)
+	case "reasoning":
+		k.parts(i.summary, k.reasoning)
+		k.parts(i.content, k.reasoning)
+	default:
+		k.toolCall(&i, number)
+	}
+}
+
+// parts hands on the texts and refusals in a list of parts.
+func (k *responsesKeeper) parts(data []byte, keep func(text)) {
+	s := scanner{data: data}
+	for ok := s.enterArray(); ok; ok = s.nextElement() {
+		var said, refusal text
+		var logprobs []byte
+		for ok := s.enterObject(); ok; ok = s.nextMember() {
+			switch string(s.name()) {
+			case "text":
+				said = s.text()
+			case "refusal":
+				refusal = s.text()
+			case "logprobs":
+				logprobs = s.raw()
+			default:
+				s.skip()
+			}
+		}
+		keep(said)
+		keep(refusal)
+		k.logprobs(&scanner{data: logprobs})
+	}
+}
+
+// item is one piece of the output.
+type item struct {
+	kind, callID, name text
+	arguments          text
+	content, summary   []byte
+}
+
+func readItem(data []byte) item {
+	var i item
+	s := scanner{data: data}
+	for ok := s.enterObject(); ok; ok = s.nextMember() {
+		switch string(s.name()) {
+		case "type":
+			i.kind = s.text()
+		case "call_id":
+			i.callID = s.text()
+		case "name":
+			i.name = s.text()
+		case "arguments", "input":
+			i.arguments = s.text()
+		case "content":
+			i.content = s.raw()
+		case "summary":
+			i.summary = s.raw()
+		default:
+			s.skip()
+		}
+	}
+	return i
+}
+
+// toolCall notes a call. Arguments that have come in pieces are not taken twice.
+func (k *responsesKeeper) toolCall(i *item, number int64) {
+	switch string(i.kind.bytes()) {
+	case "function_call", "mcp_call", "custom_tool_call":
+	default:
+		return
+	}
+	call := k.call(number)
+	f := fragment{id: i.callID, name: i.name}
+	if len(call.Arguments) == 0 {
+		f.arguments = i.arguments
+	}
+	f.add(call)
+}

@@ -1,0 +1,58 @@
+package generator
+
+import (
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+)
+
+// newRequestID makes the value of X-Request-ID: a random UUID, so that a server's log lines can be found from an exemplar.
+func newRequestID() string { return uuid.NewString() }
+
+// sessionHeader names the conversation that a request belongs to, unless the configuration has another name for it.
+const sessionHeader = "X-Correlation-Id"
+
+// baseHeader makes what all requests of a target share, later ones over earlier ones: what we are, what the protocol wants, what the user
+// wants. The marker lets operators keep this traffic out of product metrics and bills; identity, because a decompressing reader would
+// buffer events and lose their instants.
+func baseHeader(c *TargetConfig, traits *endpoint.Traits, userAgent string) http.Header {
+	header := http.Header{
+		"User-Agent":        {userAgent},
+		"X-Aiperf-Exporter": {c.Name},
+		"Accept-Encoding":   {"identity"},
+	}
+	for name, values := range traits.Header {
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	for name, value := range c.Endpoint.Headers {
+		header.Set(name, value)
+	}
+	return header
+}
+
+// header makes the headers of one request.
+func (t *Target) header(requestID string, turn *workload.Turn, contentType string, stream bool) http.Header {
+	header := t.headers.Clone()
+	header.Set("X-Request-Id", requestID)
+	accept := "application/json"
+	if stream {
+		accept = "text/event-stream"
+	}
+	header.Set("Accept", accept)
+	header.Set("Content-Type", contentType)
+	if turn.Session == "" {
+		return header
+	}
+	name := t.config.Endpoint.SessionHeader
+	if name == "" {
+		name = sessionHeader
+	}
+	header.Set(name, turn.Session)
+	for _, name := range t.config.Endpoint.AffinityHeaders { // last: nothing may send the turns of a session to different replicas
+		header.Set(name, turn.Session)
+	}
+	return header
+}

@@ -1,0 +1,354 @@
+package columnar
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// Column reads the values of one column by row. Rows in ascending order are read in one pass; going back costs a page. Not safe for
+// concurrent use: open a column for each reader.
+type Column struct {
+	file     *File
+	name     string
+	index    int
+	list     bool
+	unsigned bool
+
+	group int // that is open, -1 = none
+	chunk *chunk
+
+	open   parquet.Pages // delivers page next
+	next   int
+	page   parquet.Page // page next-1
+	first  int64        // the row, in its group, that begins first in page
+	values parquet.ValueReader
+	row    int64 // whose value comes next, in its group
+	buffer [64]parquet.Value
+	ahead  []parquet.Value // read from values and not yet used
+}
+
+// Has tells whether there is a column of this name at the top level.
+func (f *File) Has(name string) bool { return f.file.Root().Column(name) != nil }
+
+// Column opens a column of the top level that holds one value a row, or a list of them.
+func (f *File) Column(name string) (*Column, error) {
+	node := f.file.Root().Column(name)
+	if node == nil {
+		return nil, fmt.Errorf("column %q is missing", name)
+	}
+	for !node.Leaf() { // a list is a group of one group of one value
+		if len(node.Columns()) != 1 {
+			return nil, fmt.Errorf("column %q is a structure, not a value or a list of values", name)
+		}
+		node = node.Columns()[0]
+	}
+	if node.MaxRepetitionLevel() > 1 {
+		return nil, fmt.Errorf("column %q is a list of lists", name)
+	}
+	return &Column{
+		file: f, name: name, index: node.Index(), group: -1, list: node.MaxRepetitionLevel() == 1, unsigned: unsigned(node.Type()),
+	}, nil
+}
+
+// unsigned tells whether the numbers of a column have no sign: the bytes do not show it.
+func unsigned(t parquet.Type) bool {
+	logical := t.LogicalType()
+	if logical == nil {
+		return false
+	}
+	integer, ok := logical.Value.(*format.IntType)
+	return ok && !integer.IsSigned
+}
+
+// Close gives back what the column holds.
+func (c *Column) Close() {
+	c.closePages()
+	c.chunk, c.group = nil, -1
+}
+
+// Int is the whole number of a row; false = there is none.
+func (c *Column) Int(row int64) (int64, bool, error) {
+	v, ok, err := c.one(row)
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	n, err := c.whole(v)
+	if err == nil && c.unsigned && n > math.MaxInt64 {
+		err = fmt.Errorf("column %q: %d is too big", c.name, n)
+	}
+	return int64(n), err == nil, err
+}
+
+// Text is the text of a row, or its number in digits; false = there is none.
+func (c *Column) Text(row int64) (string, bool, error) {
+	v, ok, err := c.one(row)
+	if err != nil || !ok {
+		return "", false, err
+	}
+	switch v.Kind() {
+	case parquet.ByteArray, parquet.FixedLenByteArray:
+		return string(v.ByteArray()), true, nil
+	default:
+		n, err := c.whole(v)
+		if c.unsigned {
+			return strconv.FormatUint(n, 10), err == nil, err
+		}
+		return strconv.FormatInt(int64(n), 10), err == nil, err
+	}
+}
+
+// Ints appends the numbers of a row's list, none of them negative, to out.
+func (c *Column) Ints(row int64, out []uint64) ([]uint64, error) {
+	err := c.at(row, func(v parquet.Value) error {
+		if v.IsNull() {
+			return nil
+		}
+		n, err := c.whole(v)
+		if err == nil && !c.unsigned && int64(n) < 0 {
+			err = fmt.Errorf("column %q: %d is negative", c.name, int64(n))
+		}
+		out = append(out, n)
+		return err
+	})
+	return out, err
+}
+
+// one is the single value of a row.
+func (c *Column) one(row int64) (parquet.Value, bool, error) {
+	if c.list {
+		return parquet.Value{}, false, fmt.Errorf("column %q is a list", c.name)
+	}
+	var out parquet.Value
+	err := c.at(row, func(v parquet.Value) error {
+		out = v
+		return nil
+	})
+	return out, err == nil && !out.IsNull(), err
+}
+
+// whole is a number without a fraction; negative ones are in two's complement.
+func (c *Column) whole(v parquet.Value) (uint64, error) {
+	switch v.Kind() {
+	case parquet.Int32:
+		if c.unsigned {
+			return uint64(v.Uint32()), nil
+		}
+		return uint64(int64(v.Int32())), nil
+	case parquet.Int64:
+		return v.Uint64(), nil
+	case parquet.Float, parquet.Double: // a column of whole numbers in which some are missing, as pandas writes it
+		f := v.Double()
+		if v.Kind() == parquet.Float {
+			f = float64(v.Float())
+		}
+		if f != math.Trunc(f) || math.Abs(f) >= 1<<53 {
+			return 0, fmt.Errorf("column %q: %v is not a whole number", c.name, f)
+		}
+		return uint64(int64(f)), nil
+	}
+	return 0, fmt.Errorf("column %q holds %s, not numbers", c.name, v.Kind())
+}
+
+// at calls do with each value of a row.
+func (c *Column) at(row int64, do func(parquet.Value) error) (err error) {
+	defer recovered(&err)
+	if row < 0 || row >= c.file.rows {
+		return fmt.Errorf("row %d of %d", row, c.file.rows)
+	}
+	if err := c.seek(row); err != nil {
+		return fmt.Errorf("column %q: %w", c.name, err)
+	}
+	for first := true; ; first = false {
+		v, err := c.peek()
+		if errors.Is(err, io.EOF) && !first { // the last row of its group
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("column %q: %w", c.name, noEOF(err))
+		}
+		if !first && v.RepetitionLevel() == 0 {
+			break
+		}
+		c.ahead = c.ahead[1:]
+		if err := do(v); err != nil {
+			c.closePages() // the rest of the row is not read
+			return err
+		}
+		if !c.list {
+			break
+		}
+	}
+	c.row++
+	return nil
+}
+
+// seek goes to the first value of a row of the file.
+func (c *Column) seek(row int64) error {
+	g := sort.Search(len(c.file.groups), func(i int) bool { return c.file.groups[i].first > row }) - 1
+	if g != c.group {
+		c.Close()
+		chunk, err := c.file.openChunk(g, c.index, c.list)
+		if err != nil {
+			return err
+		}
+		c.group, c.chunk = g, chunk
+	}
+	row -= c.file.groups[g].first
+	p, first, err := c.locate(row)
+	if err != nil {
+		return err
+	}
+	if c.page == nil || p != c.next-1 && p != c.next || p == c.next-1 && row < c.row {
+		c.closePages()
+		c.open, c.next = c.chunk.from(p), p
+	}
+	if p == c.next {
+		if err := c.turn(first); err != nil {
+			return err
+		}
+	}
+	return c.skip(row)
+}
+
+// locate finds the page in which a row of the group begins, and the first row that begins there.
+func (c *Column) locate(row int64) (p int, first int64, err error) {
+	for p = range c.chunk.pages {
+		if c.chunk.pages[p].rows < 0 {
+			if err := c.count(p, first); err != nil {
+				return 0, 0, err
+			}
+		}
+		if row < first+c.chunk.pages[p].rows {
+			return p, first, nil
+		}
+		first += c.chunk.pages[p].rows
+	}
+	return 0, 0, fmt.Errorf("%w: the pages end before row %d of their group", ErrCorrupt, row)
+}
+
+// count learns how many rows begin in page p, whose first one is given.
+func (c *Column) count(p int, first int64) error {
+	if c.page == nil || p != c.next {
+		c.closePages()
+		c.open, c.next = c.chunk.from(p), p
+	}
+	if err := c.turn(first); err != nil {
+		return err
+	}
+	c.chunk.pages[p].rows = c.page.NumRows()
+	return nil
+}
+
+// turn opens page next, in which row first of the group is the first to begin.
+func (c *Column) turn(first int64) error {
+	page, err := c.read()
+	if err != nil {
+		return err
+	}
+	c.first, c.row, c.ahead, c.values = first, first, nil, page.Values()
+	// What precedes the first row that begins here belongs to the row before.
+	lead := slices.Index(page.RepetitionLevels(), 0)
+	for ; lead > 0; lead-- {
+		if _, err := c.peek(); err != nil {
+			return noEOF(err)
+		}
+		c.ahead = c.ahead[1:]
+	}
+	return nil
+}
+
+// read takes page next from the file.
+func (c *Column) read() (parquet.Page, error) {
+	c.ahead, c.values = nil, nil // they point into the page that is given back
+	parquet.Release(c.page)
+	c.page = nil
+	page, err := c.open.ReadPage()
+	if err != nil {
+		return nil, noEOF(err)
+	}
+	c.page = page
+	c.next++
+	return page, nil
+}
+
+func (c *Column) closePages() {
+	c.ahead, c.values = nil, nil
+	if c.page != nil {
+		parquet.Release(c.page)
+	}
+	if c.open != nil {
+		_ = c.open.Close() // it holds memory only
+	}
+	c.page, c.open = nil, nil
+}
+
+// skip goes forward to a row that begins in the open page.
+func (c *Column) skip(row int64) error {
+	for c.row < row {
+		if _, err := c.peek(); err != nil {
+			return noEOF(err)
+		}
+		c.ahead = c.ahead[1:]
+		if c.list {
+			v, err := c.peek()
+			if err != nil {
+				return noEOF(err)
+			}
+			if v.RepetitionLevel() != 0 {
+				continue
+			}
+		}
+		c.row++
+	}
+	return nil
+}
+
+// peek is the next value, from the page behind if this one has no more.
+func (c *Column) peek() (parquet.Value, error) {
+	for len(c.ahead) == 0 {
+		n, err := c.values.ReadValues(c.buffer[:])
+		c.ahead = c.buffer[:n]
+		switch {
+		case n > 0:
+		case err != nil && !errors.Is(err, io.EOF):
+			return parquet.Value{}, err
+		case c.next >= len(c.chunk.pages):
+			return parquet.Value{}, io.EOF
+		default:
+			if err := c.follow(); err != nil {
+				return parquet.Value{}, err
+			}
+		}
+	}
+	return c.ahead[0], nil
+}
+
+// follow opens the next page, in the middle of a row or at its beginning.
+func (c *Column) follow() error {
+	begun := c.row
+	first := c.first + c.chunk.pages[c.next-1].rows
+	page, err := c.read()
+	if err != nil {
+		return err
+	}
+	c.first, c.values = first, page.Values()
+	c.chunk.pages[c.next-1].rows = page.NumRows()
+	c.row = begun
+	return nil
+}
+
+// noEOF makes an end that comes too early an error of its own.
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: it ends too early", ErrCorrupt)
+	}
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+}

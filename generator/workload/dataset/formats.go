@@ -1,0 +1,66 @@
+package dataset
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Format names a file format.
+type Format string
+
+// The formats.
+const (
+	SingleTurn           Format = "single_turn"
+	MultiTurn            Format = "multi_turn"
+	RandomPool           Format = "random_pool"
+	MooncakeTrace        Format = "mooncake_trace"
+	BailianTrace         Format = "bailian_trace"
+	BurstGPTTrace        Format = "burst_gpt_trace"
+	BasetenTrace         Format = "baseten_trace"
+	SageMakerDataCapture Format = "sagemaker_data_capture"
+	WekaTrace            Format = "weka_trace"
+	TraceLab             Format = "tracelab"
+	RawPayload           Format = "raw_payload"
+	InputsJSON           Format = "inputs_json"
+	DAG                  Format = "dag_jsonl"
+	ShareGPT             Format = "sharegpt"
+	SpeedBench           Format = "speed_bench"
+)
+
+// Valid tells whether the format can be read.
+func (f Format) Valid() bool {
+	_, ok := formats[f]
+	return ok
+}
+
+// format is how one format is read.
+type format struct {
+	// open opens the file or folder.
+	open func(*settings) (reader, error)
+	// folder: File may be a folder, of files with these endings (and with .gz after them, where lines are read).
+	folder []string
+	// times: rows can have the instants of a recording, so that it can be replayed.
+	times bool
+	// spread: the rows of a session may stand apart in the file, with those of other sessions between them.
+	spread bool
+	// blockSize is how many tokens a hash id stands for, 0 = the format has none.
+	blockSize int
+	// sampling is the order unless one is named; "" = sequential.
+	sampling Sampling
+}
+
+// formats is the list of what can be read, one line each.
+var formats = map[Format]format{
+	SingleTurn:    {open: openSingleTurn, times: true, spread: true},
+	MooncakeTrace: {open: openMooncake, times: true, spread: true, blockSize: 512},
+}
+
+// formatList is the formats for messages.
+func formatList() string {
+	names := make([]string, 0, len(formats))
+	for _, f := range slices.Sorted(maps.Keys(formats)) {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}

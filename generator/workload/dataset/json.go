@@ -1,0 +1,257 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// The functions of this file take JSON apart without making values of what nobody asks for. Other than encoding/json they tell "Text" from
+// "text", and a key that stands twice is an error: two readers of such a row would ask two different things.
+
+// object calls take for each member of a JSON object, in order. The key and the value are valid during the call.
+func object(data []byte, take func(key, value []byte) error) error {
+	if !json.Valid(data) {
+		return syntax(data)
+	}
+	return members(data, take)
+}
+
+// syntax says what is wrong with JSON that is not valid.
+func syntax(data []byte) error {
+	var v json.RawMessage
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	err := decoder.Decode(&v)
+	switch {
+	case err == nil:
+		return errors.New("is not JSON: there is more behind the value")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("is not JSON: it ends too early")
+	}
+	return fmt.Errorf("is not JSON: %w", err)
+}
+
+// members is object for text that is known to be valid JSON.
+func members(data []byte, take func(key, value []byte) error) error {
+	i := space(data, 0)
+	if data[i] != '{' {
+		return fmt.Errorf("must be an object, got %s", kind(data[i:]))
+	}
+	seen := make([][]byte, 0, 16)
+	for i = space(data, i+1); data[i] != '}'; {
+		end := skip(data, i)
+		key := unquoted(data[i:end])
+		if slices.ContainsFunc(seen, func(other []byte) bool { return bytes.Equal(key, other) }) {
+			return fmt.Errorf("%q stands twice", key)
+		}
+		seen = append(seen, key)
+		i = space(data, space(data, end)+1)
+		end = skip(data, i)
+		if err := take(key, data[i:end]); err != nil {
+			return err
+		}
+		if i = space(data, end); data[i] == ',' {
+			i = space(data, i+1)
+		}
+	}
+	return nil
+}
+
+// elements calls take for each element of a list that is known to be valid JSON.
+func elements(data []byte, take func(i int, value []byte) error) error {
+	i := space(data, 0)
+	if data[i] != '[' {
+		return fmt.Errorf("must be a list, got %s", kind(data[i:]))
+	}
+	n := 0
+	for i = space(data, i+1); data[i] != ']'; n++ {
+		end := skip(data, i)
+		if err := take(n, data[i:end]); err != nil {
+			return err
+		}
+		if i = space(data, end); data[i] == ',' {
+			i = space(data, i+1)
+		}
+	}
+	return nil
+}
+
+// space gives the place of the first byte from i that is no white space.
+func space(data []byte, i int) int {
+	for i < len(data) && (data[i] == ' ' || data[i] == '\t' || data[i] == '\n' || data[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skip gives the place behind the valid value that begins at i.
+func skip(data []byte, i int) int {
+	switch data[i] {
+	case '"':
+		return skipString(data, i)
+	case '{', '[':
+		for depth := 0; ; i++ {
+			switch data[i] {
+			case '"':
+				i = skipString(data, i) - 1
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+		}
+	}
+	for i < len(data) && bytes.IndexByte([]byte(" \t\r\n,]}"), data[i]) < 0 {
+		i++
+	}
+	return i
+}
+
+func skipString(data []byte, i int) int {
+	for i++; ; i++ {
+		n := bytes.IndexByte(data[i:], '"')
+		i += n
+		slashes := 0
+		for data[i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i + 1
+		}
+	}
+}
+
+// kind names the type of a value for messages.
+func kind(value []byte) string {
+	switch value[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// null tells whether a value is null, which everywhere means the same as an absent key.
+func null(value []byte) bool { return value[0] == 'n' }
+
+// text reads a string.
+func text(value []byte) (string, error) {
+	if value[0] != '"' {
+		return "", fmt.Errorf("must be a string, got %s", kind(value))
+	}
+	return string(unquoted(value)), nil
+}
+
+// unquoted is the text of a valid string; only where something is escaped, it is a copy.
+func unquoted(value []byte) []byte {
+	inner := value[1 : len(value)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	var s string
+	_ = json.Unmarshal(value, &s) // it is valid
+	return []byte(s)
+}
+
+// whole reads a whole number of at least least. Numbers such as 12.0 are whole.
+func whole(value []byte, least int) (int, error) {
+	number, err := strconv.ParseFloat(string(value), 64)
+	if c := value[0]; err != nil || (c != '-' && (c < '0' || c > '9')) || number != math.Trunc(number) ||
+		number < float64(least) || number > 1<<53 {
+		return 0, fmt.Errorf("must be a whole number >= %d, got %s", least, brief(value))
+	}
+	return int(number), nil
+}
+
+// identifiers reads a list of whole numbers of up to 64 bits, negative ones as their two's complement.
+func identifiers(value []byte) ([]uint64, error) {
+	out := make([]uint64, 0, 1+bytes.Count(value, []byte{','}))
+	err := elements(value, func(i int, v []byte) error {
+		id, err := identifier(v)
+		if err != nil {
+			return fmt.Errorf("[%d] %w", i, err)
+		}
+		out = append(out, id)
+		return nil
+	})
+	return out, err
+}
+
+// identifier reads a whole number of up to 64 bits, a negative one as its two's complement.
+func identifier(value []byte) (uint64, error) {
+	if id, err := strconv.ParseUint(string(value), 10, 64); err == nil {
+		return id, nil
+	}
+	id, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("must be a whole number of 64 bits, got %s", brief(value))
+	}
+	return uint64(id), nil
+}
+
+// span reads a number of units of time that is not negative.
+func span(value []byte, unit time.Duration) (time.Duration, error) {
+	number, err := strconv.ParseFloat(string(value), 64)
+	if c := value[0]; err != nil || c == '"' || !(number >= 0) || number > float64(math.MaxInt64)/float64(unit)/2 {
+		return 0, fmt.Errorf("must be a number >= 0, got %s", brief(value))
+	}
+	if n := int64(number); float64(n) == number {
+		return time.Duration(n) * unit, nil
+	}
+	return time.Duration(math.Round(number * float64(unit))), nil
+}
+
+// flag reads true or false.
+func flag(value []byte) (bool, error) {
+	if c := value[0]; c != 't' && c != 'f' {
+		return false, fmt.Errorf("must be true or false, got %s", kind(value))
+	}
+	return value[0] == 't', nil
+}
+
+// anything reads an object as it is; its numbers keep their digits.
+func anything(value []byte) (map[string]any, error) {
+	if value[0] != '{' {
+		return nil, fmt.Errorf("must be an object, got %s", kind(value))
+	}
+	var out map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	err := decoder.Decode(&out)
+	return out, err
+}
+
+// brief shows the beginning of a value in messages, never more: rows are other people's data.
+func brief(value []byte) string {
+	switch value[0] {
+	case '{', '[', '"':
+		return kind(value)
+	}
+	if len(value) > 24 {
+		return string(value[:24]) + "…"
+	}
+	return string(value)
+}
+
+// inKey says in which key an error lies.
+func inKey[K string | []byte](key K, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", key, err)
+}

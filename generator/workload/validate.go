@@ -1,0 +1,165 @@
+package workload
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+)
+
+const (
+	maxPool         = 10_000
+	maxBatch        = 2048
+	maxPassages     = 10_000
+	maxPrompts      = 10_000
+	maxSystemPrompt = 1 << 20 // bytes
+	// maxTurns bounds conversations, whose history grows with each turn.
+	maxTurns = 10_000
+)
+
+// Validate finds what is wrong, by key below path. Files are not opened: New does.
+func (c *Config) Validate(path string) []error {
+	f := findings{path: path}
+	f.errs = append(f.errs, c.InputTokens.validate(path+".input_tokens", "tokens")...)
+	f.errs = append(f.errs, c.OutputTokens.validate(path+".output_tokens", "tokens")...)
+	f.errs = append(f.errs, c.Sequence.validate(path+".sequence")...)
+	f.errs = append(f.errs, c.RangeRatio.validate(path+".range_ratio")...)
+	f.errs = append(f.errs, c.Turns.validate(path+".turns", "turns")...)
+	f.errs = append(f.errs, c.TurnDelay.validate(path+".turn_delay")...)
+	if !c.Cache.Valid() {
+		f.wrong(".cache", "unknown cache %q, must be %s, %s or %s", c.Cache, CacheBust, CacheSharedPrefix, CacheRepeat)
+	}
+	if !c.Corpus.Valid() {
+		f.wrong(".corpus", "unknown corpus %q, must be %s, %s or %s", c.Corpus, CorpusWords, CorpusText, CorpusCode)
+	}
+	c.validateNumbers(&f)
+	c.validateTexts(&f)
+	f.errs = append(f.errs, c.Images.Validate(path+".images")...)
+	f.errs = append(f.errs, c.Audio.Validate(path+".audio")...)
+	f.errs = append(f.errs, c.Video.Validate(path+".video")...)
+	if c.recorded() {
+		f.errs = append(f.errs, c.Dataset.Validate(path+".dataset")...)
+	}
+	if len(f.errs) == 0 {
+		c.validateTogether(&f)
+	}
+	return f.errs
+}
+
+// validateNumbers checks what is a single number.
+func (c *Config) validateNumbers(f *findings) {
+	for _, n := range []struct {
+		key, zero         string
+		value, least, top int
+	}{
+		{".prefix.shared_tokens", " (none)", c.Prefix.SharedTokens, 0, maxTokens},
+		{".prefix.per_session_tokens", " (none)", c.Prefix.PerSessionTokens, 0, maxTokens},
+		{".prefix.pool.size", " (none)", c.Prefix.Pool.Size, 0, maxPool},
+		{".prefix.pool.tokens", "", c.Prefix.Pool.Tokens, 0, maxTokens},
+		{".max_context_tokens", " (no bound)", c.MaxContextTokens, 0, maxTokens},
+		{".batch", "", c.Batch, 1, maxBatch},
+		{".passages.count", " (none)", c.Passages.Count, 0, maxPassages},
+		{".passages.tokens", "", c.Passages.Tokens, 1, maxTokens},
+	} {
+		if n.value < n.least || n.value > n.top {
+			f.wrong(n.key, "must be between %d%s and %d, got %d", n.least, n.zero, n.top, n.value)
+		}
+	}
+	pool := c.Prefix.Pool
+	if (pool.Size == 0) != (pool.Tokens == 0) {
+		f.wrong(".prefix.pool", "needs both size and tokens")
+	}
+	if pool.Size > 0 && c.Prefix.SharedTokens+c.Prefix.PerSessionTokens > 0 {
+		f.wrong(".prefix.pool", "excludes shared_tokens and per_session_tokens")
+	}
+	if c.Turns.expected() > maxTurns {
+		f.wrong(".turns", "mean must be at most %d turns, got %v", maxTurns, c.Turns.expected())
+	}
+}
+
+// validateTexts checks what the user writes for the model.
+func (c *Config) validateTexts(f *findings) {
+	if c.SystemPrompt != "" && c.SystemPromptFile != "" {
+		f.wrong(".system_prompt_file", "excludes system_prompt")
+	}
+	if len(c.SystemPrompt) > maxSystemPrompt {
+		f.wrong(".system_prompt", "must be at most %d bytes, got %d", maxSystemPrompt, len(c.SystemPrompt))
+	}
+	if len(c.Prompts) > maxPrompts {
+		f.wrong(".prompts", "must be at most %d texts, got %d", maxPrompts, len(c.Prompts))
+	}
+	for i, p := range c.Prompts {
+		if p == "" {
+			f.wrong(at(".prompts", i), "must not be empty")
+		}
+	}
+	if _, err := json.Marshal(c.Extra); err != nil {
+		f.wrong(".extra", "cannot be written as JSON: %v", err)
+	}
+}
+
+// validateTogether finds keys that contradict each other.
+func (c *Config) validateTogether(f *findings) {
+	lengths := c.ownLengths()
+	for _, conflict := range []struct {
+		key    string
+		wrong  bool
+		reason string
+	}{
+		{".sequence", len(c.Sequence) > 0 && lengths, "excludes input_tokens and output_tokens"},
+		{".sequence", len(c.Sequence) > 0 && c.RangeRatio.on(), "excludes range_ratio"},
+		{".range_ratio", c.RangeRatio.on() && !(c.InputTokens.fixed() && c.OutputTokens.fixed()), "needs a plain number in input_tokens and output_tokens"},
+		{".prompts", len(c.Prompts) > 0 && c.recorded(), "excludes dataset"},
+		{".prompts", len(c.Prompts) > 0 && (len(c.Sequence) > 0 || c.RangeRatio.on()), "excludes sequence and range_ratio"},
+		{".turns", c.conversations() && (len(c.Prompts) > 0 || c.recorded()), "is for made-up prompts, without prompts and dataset"},
+		{".turns", c.conversations() && (c.Passages.Count > 0 || c.Batch > 1), "excludes passages and batch"},
+		{".turn_delay", c.TurnDelay != Delay{} && !c.conversations(), "needs turns"},
+		{".passages", c.Passages.Count > 0 && c.Batch > 1, "excludes batch"},
+		{".passages", c.Passages.Count > 0 && (len(c.Prompts) > 0 || c.recorded()), "is for made-up prompts, without prompts and dataset"},
+		{".batch", c.Batch > 1 && (len(c.Prompts) > 0 || c.recorded()), "is for made-up prompts, without prompts and dataset"},
+		{".prefix", c.Prefix != Prefix{} && (c.Passages.Count > 0 || c.Batch > 1), "excludes passages and batch"},
+		{".cache", c.Cache == CacheSharedPrefix && !c.shares(), "shared_prefix needs prefix.shared_tokens, prefix.pool, system_prompt or system_prompt_file"},
+		{".images", c.hasMedia() && c.recorded(), "media are for made-up prompts and prompts, without dataset"},
+		{".images", c.hasMedia() && (c.Passages.Count > 0 || c.Batch > 1), "media exclude passages and batch"},
+	} {
+		if conflict.wrong {
+			f.wrong(conflict.key, "%s", conflict.reason)
+		}
+	}
+}
+
+// ownLengths tells whether the file has lengths of its own beside those of a sequence. One that is written as the default is not seen.
+func (c *Config) ownLengths() bool {
+	d := DefaultConfig()
+	return !reflect.DeepEqual(c.InputTokens, d.InputTokens) || !reflect.DeepEqual(c.OutputTokens, d.OutputTokens)
+}
+
+// shares tells whether there is something that all conversations begin with.
+func (c *Config) shares() bool {
+	return c.Prefix.SharedTokens > 0 || c.Prefix.Pool.Size > 0 || c.SystemPrompt != "" || c.SystemPromptFile != ""
+}
+
+func (c *Config) hasMedia() bool {
+	return c.Images.Count > 0 || c.Audio.Count > 0 || len(c.Video.Files) > 0
+}
+
+// systemPrompt is the text, from wherever the configuration has it.
+func (c *Config) systemPrompt() (string, error) {
+	if c.SystemPromptFile == "" {
+		return c.SystemPrompt, nil
+	}
+	file, err := os.Open(c.SystemPromptFile)
+	if err != nil {
+		return "", fmt.Errorf("system_prompt_file: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxSystemPrompt+1))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", fmt.Errorf("system_prompt_file %s: %w", c.SystemPromptFile, err)
+	}
+	if len(text) > maxSystemPrompt {
+		return "", fmt.Errorf("system_prompt_file %s: is longer than %d bytes", c.SystemPromptFile, maxSystemPrompt)
+	}
+	return string(text), nil
+}
