@@ -22,6 +22,18 @@ var sections = map[string]string{
 var mustBePositive = map[string]bool{
 	"loads.*.rate":                            true,
 	"loads.*.interval":                        true,
+	"loads.*.smoothness":                      true,
+	"loads.*.burstiness":                      true,
+	"loads.*.concurrency":                     true,
+	"loads.*.min_interval":                    true,
+	"loads.*.users":                           true,
+	"loads.*.speedup":                         true,
+	"loads.*.idle_cap":                        true,
+	"loads.*.loop_gap":                        true,
+	"loads.*.period":                          true,
+	"loads.*.schedule[].rate":                 true,
+	"loads.*.schedule[].interval":             true,
+	"loads.*.schedule[].multiplier":           true,
 	"slos.*.time_to_first_token":              true,
 	"slos.*.time_to_first_output_token":       true,
 	"slos.*.time_to_second_token":             true,
@@ -38,19 +50,9 @@ var plannedKeys = []string{
 	"global.budget", "global.timeout",
 	"metrics.removed_target_linger",
 	"slos.*.preset",
-	"loads.*.smoothness", "loads.*.burstiness", "loads.*.concurrency", "loads.*.users", "loads.*.min_interval", "loads.*.max_prefill",
-	"loads.*.start_jitter", "loads.*.ramp", "loads.*.schedule", "loads.*.rate_series", "loads.*.period", "loads.*.budget",
-	"loads.*.backoff", "loads.*.cancel", "loads.*.speedup",
-	"workloads.*.dataset", "workloads.*.prefix", "workloads.*.corpus", "workloads.*.tokenizer", "workloads.*.sessions",
-	"workloads.*.turns", "workloads.*.turn_delay", "workloads.*.system_prompt", "workloads.*.sequence", "workloads.*.range_ratio",
-	"workloads.*.images", "workloads.*.audio", "workloads.*.video",
-	"workloads.*.input_tokens.median", "workloads.*.input_tokens.peaks", "workloads.*.input_tokens.points",
-	"workloads.*.output_tokens.median", "workloads.*.output_tokens.peaks", "workloads.*.output_tokens.points",
+	"workloads.*.tokenizer",
 	"http_clients.*.fresh_every", "http_clients.*.ip_family", "http_clients.*.ip_version", "http_clients.*.dns_refresh",
 	"targets[].budget", "targets[].expect", "targets[].backoff", "targets[].paused", "targets[].fingerprint", "targets[].collectors",
-	"targets[].endpoint.url_params", "targets[].endpoint.extra", "targets[].endpoint.headers", "targets[].endpoint.auth",
-	"targets[].endpoint.usage", "targets[].endpoint.response_field", "targets[].endpoint.affinity_headers",
-	"targets[].endpoint.template",
 }
 
 // unavailableKeys are no mistakes, but cannot be used: what is planned, and what would contradict a key of ours. They never become
@@ -63,7 +65,10 @@ var unavailableKeys = []struct {
 	{"is written beside endpoint, not under it", []string{
 		"targets[].endpoint.url", "targets[].endpoint.model", "targets[].endpoint.timeouts",
 	}},
+	{"is asked for as long as the server takes it, and in each chunk with continuous_usage", []string{"targets[].endpoint.usage"}},
+	{"is written as secret, api_key_file or api_key, in the header that key_header names", []string{"targets[].endpoint.auth"}},
 	{"must be written at each target", []string{"defaults.name"}},
+	{"is written at the target or under global, not under loads", []string{"loads.*.budget"}},
 	{"not available, use the key that ends in _file", []string{
 		"http_clients.*.basic_auth.username_ref", "http_clients.*.basic_auth.password_ref", "http_clients.*.authorization.credentials_ref",
 		"http_clients.*.oauth2.client_secret_ref", "http_clients.*.oauth2.client_certificate_key_ref",
@@ -93,7 +98,16 @@ func unavailable() map[string]string {
 
 // isFile tells whether a key names a file.
 func isFile(pattern string) bool {
-	return pattern == "secrets.*.file" || pattern == "workloads.*.dataset.file" || strings.HasSuffix(pattern, "_file") || pattern == "http_clients.*.http_headers.*.files[]"
+	return pattern == "secrets.*.file" || isWorkloadFile(pattern) || strings.HasSuffix(pattern, "_file") || pattern == "http_clients.*.http_headers.*.files[]"
+}
+
+// isWorkloadFile tells whether a key names a file or folder of which prompts are made.
+func isWorkloadFile(pattern string) bool {
+	switch below, _ := strings.CutPrefix(pattern, "workloads.*."); below {
+	case "dataset.file", "images.folder", "audio.folder", "video.files[]":
+		return true
+	}
+	return false
 }
 
 // isSensitiveHeader tells whether a key holds a value of a header that is a secret by its name.

@@ -54,8 +54,8 @@ func (c *checker) value(n *node, t reflect.Type, at *place, pattern string) (out
 		return nil, false
 	case isScalar && t == reflect.TypeFor[Names]():
 		n = &node{source: n.source, line: n.line, column: n.column, kind: list, items: []*node{n}}
-	case isScalar && t == reflect.TypeFor[workload.Length]():
-		return c.length(n, at)
+	case isScalar && shortForms[t] != nil:
+		return shortForms[t](c, n, at)
 	case t.Kind() != reflect.String && isOpaque(t):
 		return c.opaque(n, t, at)
 	}
@@ -108,6 +108,9 @@ func (c *checker) structure(n *node, t reflect.Type, at *place, pattern string) 
 				out[key] = v
 			}
 		}
+	}
+	if t == reflect.TypeFor[workload.Length]() {
+		out = wholeLaw(out)
 	}
 	return out, true
 }
@@ -201,16 +204,6 @@ func (c *checker) text(n *node, t reflect.Type, at *place, pattern string) (any,
 		return filepath.Join(n.source.dir, s), true
 	}
 	return s, true
-}
-
-// length reads the short form of a distribution of lengths: a number is the mean, without a spread.
-func (c *checker) length(n *node, at *place) (any, bool) {
-	mean, problem := convert(n, reflect.TypeFor[float64]())
-	if problem != "" {
-		c.wrongf(n, at, "must be a number of tokens or a map with mean, stddev, min and max, got %s", n.describe())
-		return nil, false
-	}
-	return map[string]any{"mean": mean, "stddev": 0.0, "min": 0, "max": 0}, true
 }
 
 // isOpaque tells that a type of another project reads its own text, such as a URL or a TLS version.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
@@ -174,7 +173,9 @@ func (t *Target) validate(path string) []error {
 	errs = append(errs, t.Accounting.Validate(path+".accounting")...)
 	errs = append(errs, validateTimeouts(path+".timeouts", t.Timeouts)...)
 	errs = append(errs, t.Budget.Validate(path+".budget")...)
-	errs = append(errs, answer.Validate(path+".expect", t.Expect)...)
+	for i := range t.Expect {
+		errs = append(errs, t.Expect[i].Validate(fmt.Sprintf("%s.expect[%d]", path, i))...)
+	}
 	errs = append(errs, t.Fingerprint.Validate(path+".fingerprint")...)
 	return append(errs, validateLabels(path+".labels", t.Labels)...)
 }

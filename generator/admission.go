@@ -32,17 +32,18 @@ func (h *hold) gotFirstToken() {
 	}
 }
 
-// admit asks everything beyond the target's own slots whether an arrival may be sent now: what the server has asked for, what other targets
-// need, and what may be spent. It never waits.
+// admit asks everything beyond the target's own slots whether an arrival may be sent now: what other targets need, what the server has
+// asked for, and what may be spent. It never waits.
 func (t *Target) admit(a load.Arrival, now int64) (h *hold, refused metrics.DropReason) {
-	if !t.backoff.Admit(now) {
-		return nil, metrics.DropBackoff
-	}
 	if !t.share.Acquire(now) {
 		return nil, metrics.DropGlobalLimit
 	}
+	if !t.backoff.Admit(now) { // after all that may still refuse at no cost: a yes may be the one probe of an interval
+		t.share.Release(now)
+		return nil, metrics.DropBackoff
+	}
 	h = &hold{arrival: a, share: t.share}
-	if t.account == nil && t.deps.Budget == nil {
+	if len(t.payers) == 0 {
 		return h, ""
 	}
 	turn, err := t.workload.Next(pick(a, now))
@@ -50,34 +51,22 @@ func (t *Target) admit(a load.Arrival, now int64) (h *hold, refused metrics.Drop
 		return h, "" // it will not do any better when the request is made, which says why
 	}
 	need := budget.Need{InputTokens: int64(turn.InputTokens), OutputTokens: int64(t.outputLimit(turn))}
-	reservation, ok := t.deps.Ledger.Reserve(t.deps.Clock.Wall(now), need, t.accounts()...)
+	reservation, ok := t.deps.Ledger.Reserve(t.deps.Clock.Wall(now), need, t.payers...)
 	if !ok {
 		t.share.Release(now)
-		t.workload.Done(turn, workload.End{Now: now})
+		t.workload.Done(turn, workload.End{Now: now, Unsent: true})
 		return nil, metrics.DropBudget
 	}
 	h.turn, h.reservation = turn, reservation
 	return h, ""
 }
 
-// accounts are those that pay for the target's requests.
-func (t *Target) accounts() []*budget.Account {
-	var out []*budget.Account
-	for _, account := range []*budget.Account{t.account, t.deps.Budget} {
-		if account != nil {
-			out = append(out, account)
-		}
-	}
-	return out
-}
-
 // settle pays for a request what it has cost, as far as that is known. A server bills the prompt of a request that fails, and what it has
 // generated before; what a request that was cancelled would still have cost stays reserved.
-func (t *Target) settle(h *hold, r *metrics.Record, nominal int) {
+func (h *hold) settle(r *metrics.Record, nominal int) {
 	if h.reservation == nil {
 		return
 	}
-	wall := t.deps.Clock.Wall(r.Time.End)
 	if r.Time.Sent == 0 {
 		h.reservation.Cancel()
 		return
@@ -91,7 +80,7 @@ func (t *Target) settle(h *hold, r *metrics.Record, nominal int) {
 	} else if r.Outcome != metrics.Failure {
 		spent.OutputTokens = max(spent.OutputTokens, r.RequestedTokens)
 	}
-	h.reservation.Settle(wall, spent)
+	h.reservation.Settle(spent)
 }
 
 func pick(a load.Arrival, now int64) workload.Pick {

@@ -40,7 +40,7 @@ type TargetConfig struct {
 	Load         load.Config
 	Budget       budget.Config
 	Expect       []answer.Expect
-	Fingerprint  *answer.FingerprintConfig // nil = answers are not compared
+	Fingerprint  answer.FingerprintConfig
 	SLOs         []metrics.SLO
 	Paused       bool
 	Accounting   metrics.Accounting
@@ -53,15 +53,15 @@ type TargetConfig struct {
 // Features are what decides which series the target has. The endpoint must be a valid one.
 func (c *TargetConfig) Features() metrics.Features {
 	features := metrics.Features{
-		ClosedLoop: c.Load.Mode.FollowsServer(),
+		ClosedLoop: c.Load.Mode == load.Closed || c.Load.Mode == load.Replay,
 		Sessions:   c.Workload.Converses(),
-		Dataset:    c.Workload.Dataset != nil,
+		Dataset:    c.Workload.Dataset.Enabled(),
 		Replay:     c.Load.Mode == load.Replay,
-		Budget:     budgetLimits(&c.Budget),
+		Budget:     BudgetLimits(&c.Budget),
 		SLOs:       c.SLOs,
-		Checks:     answer.Kinds(c.Expect),
+		Checks:     c.checks(),
 
-		Fingerprint: c.Fingerprint != nil,
+		Fingerprint: c.Fingerprint.Enabled,
 	}
 	if codec, err := endpoint.New(c.Endpoint); err == nil {
 		features.Product = codec.Traits().Product
@@ -70,8 +70,21 @@ func (c *TargetConfig) Features() metrics.Features {
 	return features
 }
 
-// budgetLimits are the limits of a budget, in the order in which its account tells what is used.
-func budgetLimits(c *budget.Config) []metrics.BudgetLimit {
+// checks are the kinds of checks that answers may have to pass. The rows of a dataset may ask for any.
+func (c *TargetConfig) checks() []string {
+	kinds := answer.Kinds(c.Expect)
+	if c.Workload.Dataset.Enabled() {
+		kinds = answer.AllChecks
+	}
+	var out []string
+	for _, kind := range kinds {
+		out = append(out, string(kind))
+	}
+	return out
+}
+
+// BudgetLimits are the limits of a budget, in the order in which its account tells what is used.
+func BudgetLimits(c *budget.Config) []metrics.BudgetLimit {
 	var out []metrics.BudgetLimit
 	for _, limit := range c.Limits() {
 		out = append(out, metrics.BudgetLimit{Kind: string(limit.Kind), Period: string(limit.Period), Limit: limit.Limit})

@@ -115,7 +115,7 @@ func (x *exchange) note(ev *transport.Event) {
 
 func (x *exchange) content(ev *transport.Event) {
 	r, c := x.record, &x.chunk
-	if !c.Preview {
+	if !c.Partial {
 		r.Items += int64(c.Items)
 	}
 	if len(r.Content) == 0 {

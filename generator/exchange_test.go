@@ -59,7 +59,7 @@ func play(t *testing.T, steps []step, endAt int64, answer transport.Answer) (*me
 	}
 	r := &metrics.Record{}
 	r.Time = metrics.Timeline{Sched: origin, Issue: origin, Start: origin, Header: origin + 5*ms}
-	x := &exchange{codec: codec, record: r, flight: unwatched{}}
+	x := &exchange{decoder: codec.Decoder(nil), record: r, flight: unwatched{}}
 	for i, s := range steps {
 		read := s.read
 		if read == 0 {

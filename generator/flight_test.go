@@ -64,7 +64,7 @@ func TestAFlightHearsWhatTheThroughputNeeds(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got logged
-			x := &exchange{codec: codec, record: &metrics.Record{Warmup: test.warmup}, flight: &got, inputTokens: 64}
+			x := &exchange{decoder: codec.Decoder(nil), record: &metrics.Record{Warmup: test.warmup}, flight: &got, inputTokens: 64}
 			x.Start(5)
 			for i := range test.events {
 				x.Event(&test.events[i])
@@ -87,7 +87,7 @@ func TestATargetIsStreamedAsItsBodiesSay(t *testing.T) {
 		"a field of the body overrules it":   {func(c *workload.Config) { c.Extra = map[string]any{"stream": false} }, false},
 		"and may ask for one where none was": {func(c *workload.Config) { c.Stream, c.Extra = false, map[string]any{"stream": true} }, true},
 	} {
-		c := TargetConfig{Workload: workload.DefaultConfig(), Load: load.DefaultConfig(), Accounting: metrics.EvenSpread}
+		c := TargetConfig{Endpoint: endpoint.Config{Type: endpoint.Chat, MaxTokensField: endpoint.FieldAuto}, Workload: workload.DefaultConfig(), Load: load.DefaultConfig(), Accounting: metrics.EvenSpread}
 		test.change(&c.Workload)
 		info := c.info()
 		if info.Streaming != test.want || info.Accounting != metrics.EvenSpread {

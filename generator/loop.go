@@ -171,7 +171,7 @@ func (l *loop) arrive(now int64) {
 			continue
 		}
 		if a.Overlap {
-			l.dropArrival(metrics.DropOverlap, a)
+			l.drop(metrics.DropOverlap, 1)
 			continue
 		}
 		switch d := l.gate.Offer(a, now); d.Verdict {

@@ -2,8 +2,12 @@ package generator
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"maps"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
@@ -22,6 +26,7 @@ type question struct {
 
 	turn       *workload.Turn
 	transcript *answer.Transcript // nil = nobody looks at what the answer says
+	tools      json.RawMessage    // offered to the model
 }
 
 // ask builds the request, sends it and reads the answer into the record.
@@ -58,7 +63,7 @@ func (q *question) ask(ctx context.Context) {
 	r.Unstreamed = stream && !got.Stream
 	wall := t.deps.Clock.Wall(r.Time.Start)
 	r.Limits = endpoint.RateLimits(got.Header, wall)
-	r.RetryAfter = retryAfter(got.Header, got.Status, wall)
+	r.RetryAfter = retryAfter(got.Header, got.Status, r.Limits, wall)
 	x.finish(&got)
 	q.judge()
 	t.deps.Store.Decoded(got.DecodeTime)
@@ -78,8 +83,9 @@ func (q *question) compose() (*endpoint.Turn, error) {
 			return nil, err
 		}
 	}
+	q.record.Session = q.turn.Session
 	if q.looksAtAnswer() {
-		q.transcript = &answer.Transcript{}
+		q.transcript, q.tools = &answer.Transcript{}, q.turn.Prompt.Tools
 	}
 	for _, part := range q.turn.Prompt.Last().Of(prompt.Audio) {
 		q.record.AudioSeconds += part.Seconds
@@ -132,7 +138,7 @@ func (q *question) unsendable(err error) {
 func (q *question) learn(got *transport.Answer, x *exchange) {
 	t, r := q.target, q.record
 	if r.InputSource.Exact() {
-		t.workload.Learn(q.turn.PromptBytes, r.Usage.Input.N)
+		t.workload.Learn(q.turn, r.Usage.Input.N)
 	}
 	if endpoint.RefusesField(got.Status, x.serverError, "stream_options") && !t.usageRefused.Swap(true) {
 		t.series.UsageRefused()
@@ -146,7 +152,74 @@ func (q *question) close() {
 	nominal := 0
 	if q.turn != nil {
 		nominal = q.turn.InputTokens
-		t.workload.Done(q.turn, workload.End{Now: t.deps.Clock.Now(), OK: r.Outcome == metrics.Success, Answer: q.transcript})
+		end := workload.End{Now: t.deps.Clock.Now(), OK: r.Outcome == metrics.Success, Answer: q.transcript}
+		if r.InputSource.Exact() && r.OutputSource.Exact() {
+			end.Tokens = r.Usage.Input.N + r.Usage.Output.N
+		}
+		t.workload.Done(q.turn, end)
 	}
-	t.settle(q.hold, r, nominal)
+	q.hold.settle(r, nominal)
+}
+
+// judge looks at what a successful answer says: whether it is what was expected, and what it was before.
+func (q *question) judge() {
+	t, r := q.target, q.record
+	if q.transcript == nil || r.Outcome != metrics.Success {
+		return
+	}
+	if t.fingerprint != nil && q.turn.Fixed > 0 {
+		q.compare()
+	}
+	given := &answer.Answer{Transcript: q.transcript, OutputTokens: -1, Finish: r.Finish, Offered: q.tools}
+	if r.Usage.Output.Known {
+		given.OutputTokens = r.Usage.Output.N
+	}
+	failures := t.checks.Judge(given)
+	failures = append(failures, q.judgeRow(given)...)
+	if len(failures) == 0 {
+		return
+	}
+	r.Outcome, r.Class = metrics.Failure, metrics.ErrContentCheck
+	var details []string
+	for _, f := range failures {
+		r.FailedChecks = append(r.FailedChecks, string(f.Check))
+		details = append(details, string(f.Check)+": "+f.Detail)
+	}
+	r.FailedChecks = slices.Compact(slices.Sorted(slices.Values(r.FailedChecks)))
+	r.Detail = strings.Join(details, "; ")
+}
+
+// compare tells whether the answer to a fixed question is what it was.
+func (q *question) compare() {
+	t, r := q.target, q.record
+	drift, err := t.fingerprint.Note(q.turn.Fixed, q.transcript)
+	if err != nil {
+		t.deps.Logger.Warn("the baseline of fingerprints could not be written", slog.String("target", t.config.Name), slog.Any("err", err))
+	}
+	r.Drift = metrics.Drift(drift.Result)
+	r.DriftMatch, r.DriftDistance = orUndefined(drift.Matched), orUndefined(drift.Distance)
+}
+
+// orUndefined is a figure that is not a number where there is none.
+func orUndefined(v float64) metrics.Value {
+	if math.IsNaN(v) {
+		return metrics.Value{}
+	}
+	return metrics.Value{V: v, Defined: true}
+}
+
+// judgeRow checks what the row of the dataset expects of this answer.
+func (q *question) judgeRow(given *answer.Answer) []answer.Failure {
+	if q.turn.Expect == nil {
+		return nil
+	}
+	entries, err := answer.ParseExpect(q.turn.Expect)
+	if err != nil {
+		return nil // the dataset has refused such rows
+	}
+	checks, err := answer.NewChecks(entries)
+	if err != nil {
+		return nil
+	}
+	return checks.Judge(given)
 }

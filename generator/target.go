@@ -2,6 +2,7 @@ package generator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -72,7 +73,8 @@ type Target struct {
 
 	share        *load.Share // of the limits of all targets
 	backoff      *load.Backoff
-	account      *budget.Account // nil = the target has no budget of its own
+	account      *budget.Account   // nil = the target has no budget of its own
+	payers       []*budget.Account // the target's and that of all targets, where there are such
 	cancellation *load.Cancellation
 	checks       *answer.Checks
 	fingerprint  *answer.Fingerprint // nil = answers are not compared
@@ -128,16 +130,35 @@ func (t *Target) build() error {
 	if t.workload, err = workload.New(&c.Workload, c.Seed, c.Name); err != nil {
 		return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
 	}
-	if c.Fingerprint != nil {
-		if t.fingerprint, err = answer.NewFingerprint(c.Fingerprint, t.workload.Questions()); err != nil {
-			return fmt.Errorf("fingerprint: %w", err)
+	if c.Fingerprint.Enabled {
+		if t.fingerprint, err = answer.NewFingerprint(&c.Fingerprint, t.questions()); err != nil {
+			return err
 		}
 	}
 	if t.deps.Ledger != nil && len(c.Budget.Limits()) > 0 {
 		t.account = t.deps.Ledger.Account(c.Name, &c.Budget)
+		t.payers = append(t.payers, t.account) // first: it has the prices
+	}
+	if t.deps.Budget != nil {
+		t.payers = append(t.payers, t.deps.Budget)
 	}
 	t.client, err = transport.New(c.Client, t.deps.Clock, t.deps.Poller)
 	return err
+}
+
+// questions are the fixed ones of the workload, each with everything that shapes its answer.
+func (t *Target) questions() []string {
+	c := &t.config
+	shape, err := json.Marshal([]any{c.Endpoint.Type, c.Model, c.Endpoint.Extra, c.Workload.Extra, c.Workload.OutputTokens, c.Workload.SystemPrompt})
+	if err != nil {
+		shape = []byte(c.Model) // extra that cannot be sent is told with the first request
+	}
+	asked := t.workload.Questions()
+	out := make([]string, len(asked))
+	for i := range asked {
+		out[i] = string(shape) + "\x00" + asked[i]
+	}
+	return out
 }
 
 // Close removes the target's series and its idle connections.
@@ -176,7 +197,7 @@ func (t *Target) live() metrics.Live {
 			live.BudgetUsed = append(live.BudgetUsed, use.Used)
 		}
 	}
-	for _, account := range t.accounts() {
+	for _, account := range t.payers {
 		live.BudgetExhausted = live.BudgetExhausted || account.Exhausted(wall)
 	}
 	sessions := t.workload.Sessions()

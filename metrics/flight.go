@@ -256,7 +256,12 @@ func (t *Target) countAnswer(r *Record) {
 	}
 	if r.Drift != "" {
 		t.values[t.at.drift[r.Drift]]++
-		t.values[t.at.driftMatch] = r.DriftMatch
+		if r.DriftMatch.Defined {
+			t.values[t.at.driftMatch] = r.DriftMatch.V
+		}
+		if r.DriftDistance.Defined {
+			t.values[t.at.driftDistance] = r.DriftDistance.V
+		}
 	}
 	if r.Outcome != Success {
 		return

@@ -89,11 +89,11 @@ func TestAnswersAreCountedByWhatTheyWere(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(s)
 	target := s.Add(TargetInfo{Name: "t", Features: Features{Product: ProductVectors, Checks: []string{"contains", "regex"}, Fingerprint: true}})
-	target.Sent().Finish(&Record{Product: ProductVectors, Outcome: Success, Items: 3, Drift: DriftSame, DriftMatch: 1, ServedModel: "m", Fingerprint: "fp"})
-	target.Sent().Finish(&Record{Product: ProductVectors, Outcome: Failure, Class: ErrContentCheck, Items: 3, FailedChecks: []string{"regex"}, Drift: DriftChanged, DriftMatch: .25})
+	target.Sent().Finish(&Record{Product: ProductVectors, Outcome: Success, Items: 3, Drift: DriftSame, DriftMatch: Value{1, true}, ServedModel: "m", Fingerprint: "fp"})
+	target.Sent().Finish(&Record{Product: ProductVectors, Outcome: Failure, Class: ErrContentCheck, Items: 3, FailedChecks: []string{"regex"}, Drift: DriftChanged, DriftMatch: Value{.25, true}, DriftDistance: Value{.5, true}})
 	families := gather(t, registry)
 	for name, want := range map[string]float64{
-		"aiperf_embedding_vectors_total": 3, "aiperf_output_fingerprint_match_ratio": .25,
+		"aiperf_embedding_vectors_total": 3, "aiperf_output_fingerprint_match_ratio": .25, "aiperf_output_fingerprint_distance_nats": .5,
 		"aiperf_target_served_model_hash": modelHash("m", "fp"),
 	} {
 		if got := value(t, families, name); got != want {

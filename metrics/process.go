@@ -105,12 +105,12 @@ func (p *process) collect(ch chan<- prometheus.Metric, sums *totals) {
 	gauge := func(name string, value float64, labels ...string) { s.emit(ch, name, Gauge, s.start, value, labels...) }
 
 	if s.options.Budgets != nil {
-		used, failures := s.options.Budgets()
+		used, writable := s.options.Budgets()
 		for i, limit := range s.options.Budget {
 			gauge("aiperf_exporter_budget_used", used[i], limit.Kind, limit.Period)
 			gauge("aiperf_exporter_budget_limit", limit.Limit, limit.Kind, limit.Period)
 		}
-		counter("aiperf_exporter_budget_state_errors_total", float64(failures))
+		gauge("aiperf_exporter_budget_state_writable", boolValue(writable))
 	}
 	counter("aiperf_exporter_decode_seconds_total", Seconds(p.decodeNs.Load()))
 	for _, c := range Components {

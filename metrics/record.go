@@ -65,7 +65,8 @@ type Timeline struct {
 // Record is everything known about one finished request.
 type Record struct {
 	RequestID string
-	Warmup    bool // counted apart, touches no other series
+	Session   string // "" = the request is a conversation of its own
+	Warmup    bool   // counted apart, touches no other series
 	Product   Product
 	Streaming bool
 	// Suspect: this program or its host was at fault while the request lived, see Suspicion. Flight.Finish decides it.
@@ -108,10 +109,10 @@ type Record struct {
 	Limits []RateLimit
 	// FailedChecks are the kinds of the checks that the answer did not pass.
 	FailedChecks []string
-	// Drift is what the comparison with the baseline gave, and DriftMatch the share of the answer up to which it is the same; "" = it was
-	// no fixed question.
-	Drift      Drift
-	DriftMatch float64
+	// Drift is what the comparison with the baseline gave; "" = it was no fixed question. DriftMatch is the share of the answer, from its
+	// start, that is the baseline's, DriftDistance the mean difference of log-probabilities.
+	Drift                     Drift
+	DriftMatch, DriftDistance Value
 	// Unstreamed: a stream was asked for, and the answer came whole.
 	Unstreamed bool
 	// RetryAfter is how long the server asked to be left alone, in seconds.

@@ -20,10 +20,10 @@ type Options struct {
 	ConfigHash string
 	// SecretReadErrors counts, by secret, how often its file could not be read; nil = there are no secrets.
 	SecretReadErrors func() map[string]int64
-	// Budget is the one of all targets together; Budgets tells at each scrape what of it is used, in that order, and how often the state
-	// of budgets could not be written. nil = no target has a budget.
+	// Budget is the one of all targets together; Budgets tells at each scrape what of it is used, in that order, and whether the state of
+	// budgets can be written. nil = there are no budgets.
 	Budget  []BudgetLimit
-	Budgets func() (used []float64, errors int64)
+	Budgets func() (used []float64, writable bool)
 }
 
 // Store holds everything that is measured, and is the one collector of it. Observations go to the Target that Add returns.

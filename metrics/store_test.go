@@ -105,7 +105,7 @@ func TestEverySeriesOfTheTableExistsBeforeAnythingHappens(t *testing.T) {
 	for _, features := range allFeatures() {
 		store := NewStore(Options{
 			Config: DefaultConfig(), Clock: NewSystemClock(), SLOs: features.SLOs, ConfigHash: "0123456789ab",
-			Budget: testBudget(), Budgets: func() ([]float64, int64) { return []float64{0, 0}, 0 },
+			Budget: testBudget(), Budgets: func() ([]float64, bool) { return []float64{0, 0}, true },
 		})
 		registry := prometheus.NewPedanticRegistry()
 		registry.MustRegister(store)

@@ -187,6 +187,10 @@ func answerSeries() []Series {
 			Help: "Share of the last answer to a fixed question up to which it is that of the baseline; 1 until there is one.",
 		},
 		{
+			Name: "aiperf_output_fingerprint_distance_nats", Kind: Gauge, Scope: PerTarget, when: fingerprints, Unit: "nats",
+			Help: "Mean difference of the log-probabilities of the last answer to a fixed question from those of the baseline, as far as both are the same text; 0 until there is one, and where the server tells none.",
+		},
+		{
 			Name: "aiperf_target_served_model_hash", Kind: Gauge, Scope: PerTarget,
 			Help: "First 52 bits of a hash of the model and the configuration that the server last said it used (model, system_fingerprint); 0 until it has. A change of it is a change of what is served.",
 		},
@@ -449,8 +453,8 @@ func exporterSeries() []Series {
 			Help: "What all targets together may spend in a calendar period.",
 		},
 		{
-			Name: "aiperf_exporter_budget_state_errors_total", Kind: Counter, Scope: PerProcess,
-			Help: "Failures to write the state file of budgets. Requests of targets with a budget are held back until it can be written again.",
+			Name: "aiperf_exporter_budget_state_writable", Kind: Gauge, Scope: PerProcess,
+			Help: "Whether the state file of budgets can be written; always 1 without one. Where it cannot, requests of targets with a budget are held back.",
 		},
 		{
 			Name: "aiperf_exporter_inflight_requests", Kind: Gauge, Scope: PerProcess, Unit: "requests",

@@ -91,7 +91,7 @@ type slots struct {
 	usageSupported, modelHash          slot
 	items, audioSeconds                slot
 	drift                              map[Drift]slot
-	driftMatch                         slot
+	driftMatch, driftDistance          slot
 	checks                             map[string]slot
 	live                               liveSlots
 	info                               slot
@@ -239,6 +239,7 @@ func (t *Target) addGauges() {
 	a.modelHash = t.add("aiperf_target_served_model_hash", Gauge)
 	a.driftMatch = t.add("aiperf_output_fingerprint_match_ratio", Gauge)
 	t.values[a.driftMatch] = 1
+	a.driftDistance = t.add("aiperf_output_fingerprint_distance_nats", Gauge)
 	a.stampSource = addEach(t, "aiperf_timestamp_source_info", Gauge, StampSources)
 	a.info = t.add(targetInfo, Gauge, t.infoLabels("")...)
 	t.values[a.info] = 1

@@ -70,17 +70,18 @@ func (r *Report) line(s *sample, session int) object {
 	return append(o, member{"exporter", own})
 }
 
-// metadata: a request is a session of its own, with one turn.
-func (r *Report) metadata(record *metrics.Record, session int) object {
+// metadata: a request without a session is one of its own, with one turn.
+func (r *Report) metadata(record *metrics.Record, number int) object {
 	t := &record.Time
+	session := cmp.Or(record.Session, record.RequestID)
 	phase := "profiling"
 	if record.Warmup {
 		phase = "warmup"
 	}
 	o := object{
-		{"session_num", session},
+		{"session_num", number},
 		{"x_request_id", record.RequestID},
-		{"x_correlation_id", record.RequestID},
+		{"x_correlation_id", session},
 		{"turn_index", 0},
 	}
 	if t.Issue != 0 {
@@ -108,7 +109,7 @@ func (r *Report) metadata(record *metrics.Record, session int) object {
 		o,
 		member{"context_overflow_skip", false},
 		member{"agent_depth", 0},
-		member{"root_correlation_id", record.RequestID},
+		member{"root_correlation_id", session},
 	)
 }
 

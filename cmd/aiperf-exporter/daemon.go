@@ -41,12 +41,12 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 	for _, warning := range c.Warnings {
 		logger.Warn("configuration", slog.String("warning", warning.String()))
 	}
-	e, err := newEngine(c, gc, logger.With(slog.String("component", "generator")), nil)
+	e, err := newEngine(s, c, gc, logger.With(slog.String("component", "generator")), nil)
 	if err != nil {
 		logger.Error("cannot start", slog.Any("err", err))
 		return exitFailure
 	}
-	defer e.close()
+	defer e.close(s.logger)
 	webLogger := logger.With(slog.String("component", "web"))
 	handler, err := newHandler(o, c, e, webLogger)
 	if err != nil {
@@ -117,7 +117,7 @@ func pageTargets(targets []generator.TargetConfig) []web.Target {
 func describeLoad(t *generator.TargetConfig) string {
 	hz := t.Load.Hz()
 	switch {
-	case t.Load.Paused:
+	case t.Load.Paused || t.Paused:
 		return t.LoadName + ", paused"
 	case hz < 0.1:
 		between := time.Duration(float64(time.Second) / hz).Round(time.Millisecond)

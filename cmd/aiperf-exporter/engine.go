@@ -13,6 +13,7 @@ import (
 
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -27,28 +28,44 @@ type engine struct {
 	targets   []generator.TargetConfig
 	watch     *selftest.Watch
 	poller    *transport.Poller
+	ledger    *budget.Ledger
 }
 
 // newEngine wires the targets of a configuration. observer may be nil.
-func newEngine(c *config.Config, gc generator.Config, logger *slog.Logger, observer generator.Observer) (*engine, error) {
+func newEngine(s *session, c *config.Config, gc generator.Config, logger *slog.Logger, observer generator.Observer) (*engine, error) {
 	e := &engine{clock: metrics.NewSystemClock(), registry: prometheus.NewRegistry(), targets: gc.Targets}
-	store := metrics.NewStore(metrics.Options{
+	var err error
+	if e.ledger, err = budget.Open(s.stateFile); err != nil {
+		return nil, fmt.Errorf("--budget.state-file: %w", err)
+	}
+	if err := e.build(s, c, gc, logger, observer); err != nil {
+		e.close(logger)
+		return nil, err
+	}
+	return e, nil
+}
+
+// build makes everything that works with the ledger.
+func (e *engine) build(s *session, c *config.Config, gc generator.Config, logger *slog.Logger, observer generator.Observer) error {
+	options := metrics.Options{
 		Config: c.Metrics, Clock: e.clock, SLOs: c.AllSLOs(), InfoLabels: c.LabelNames(),
 		ConfigHash: c.Hash(), SecretReadErrors: c.SecretReadErrors,
-	})
+	}
+	shared := e.sharedBudget(&gc.Limits.Budget, &options)
+	store := metrics.NewStore(options)
 	labelled := prometheus.WrapRegistererWith(c.Global.Labels, e.registry)
 	if err := labelled.Register(store); err != nil {
-		return nil, fmt.Errorf("register series: %w", err)
+		return fmt.Errorf("register series: %w", err)
 	}
 	if err := labelled.Register(versioncollector.NewCollector("aiperf_exporter")); err != nil {
-		return nil, fmt.Errorf("register build info: %w", err)
+		return fmt.Errorf("register build info: %w", err)
 	}
 	instance, err := os.Hostname()
 	if err != nil {
-		return nil, fmt.Errorf("host name, which tells exporters with the same targets apart: %w", err)
+		return fmt.Errorf("host name, which tells exporters with the same targets apart: %w", err)
 	}
 	if e.poller, err = transport.NewPoller(e.clock); err != nil {
-		return nil, err
+		return err
 	}
 	e.watch = selftest.New(c.SelfTest, selftest.Deps{Clock: e.clock, Store: store, Poller: e.poller, Logger: logger, Root: os.DirFS("/")})
 	e.generator, err = generator.New(gc, generator.Deps{
@@ -56,21 +73,45 @@ func newEngine(c *config.Config, gc generator.Config, logger *slog.Logger, obser
 		Store:     store,
 		Poller:    e.poller,
 		Limiter:   load.NewLimiter(gc.Limits.MaxInFlight, gc.Limits.MaxRate),
+		Ledger:    e.ledger,
+		Budget:    shared,
+		Shard:     s.shard,
 		Logger:    logger,
 		Instance:  instance,
 		UserAgent: program + "/" + version.Version,
 		Redact:    c.Redactor().Redact,
 		Observer:  observer,
 	})
-	if err != nil {
-		e.poller.Close()
-		return nil, err
+	return err
+}
+
+// sharedBudget opens the account of all targets together, nil if they have none, and puts it into the series.
+func (e *engine) sharedBudget(c *budget.Config, options *metrics.Options) *budget.Account {
+	options.Budget = generator.BudgetLimits(c)
+	var account *budget.Account
+	if len(options.Budget) > 0 {
+		account = e.ledger.Account(budget.Global, c)
 	}
-	return e, nil
+	options.Budgets = func() (used []float64, writable bool) {
+		if account != nil {
+			for _, use := range account.State(e.clock.Wall(e.clock.Now())) {
+				used = append(used, use.Used)
+			}
+		}
+		return used, e.ledger.Err() == nil
+	}
+	return account
 }
 
 // close ends what was started. Traffic that still runs gets no answers any more.
-func (e *engine) close() { e.poller.Close() }
+func (e *engine) close(logger *slog.Logger) {
+	if e.poller != nil {
+		e.poller.Close()
+	}
+	if err := e.ledger.Close(); err != nil {
+		logger.Error("what budgets have spent could not be written", slog.Any("err", err))
+	}
+}
 
 // watched does work, and watches until its end whether this process can be trusted.
 func (e *engine) watched(ctx context.Context, work func(context.Context)) {

@@ -74,12 +74,12 @@ func runOnce(s *session, o *runOptions) int {
 	for i := range gc.Targets {
 		observer[gc.Targets[i].Name] = report.NewCollector(gc.Targets[i].SLOs)
 	}
-	e, err := newEngine(c, gc, s.logger, observer)
+	e, err := newEngine(s, c, gc, s.logger, observer)
 	if err != nil {
 		s.complainf("%v", err)
 		return exitFailure
 	}
-	defer e.close()
+	defer e.close(s.logger)
 	interrupted, killed := supervise(s.logger, nil, func(ctx context.Context) {
 		e.watched(ctx, func(ctx context.Context) { o.traffic(ctx, e.generator) })
 	})
@@ -115,7 +115,7 @@ func (o *runOptions) validate() error {
 // chosen picks the targets of --target, each once, else all that are not paused. Who names a paused target wants it to run.
 func (o *runOptions) chosen(targets []targetConfig) ([]targetConfig, error) {
 	if len(o.targets) == 0 {
-		all := slices.DeleteFunc(slices.Clone(targets), func(t targetConfig) bool { return t.Load.Paused })
+		all := slices.DeleteFunc(slices.Clone(targets), func(t targetConfig) bool { return t.Load.Paused || t.Paused })
 		if len(all) == 0 {
 			return nil, errors.New("the configuration has no enabled targets, or all are paused")
 		}
@@ -128,7 +128,7 @@ func (o *runOptions) chosen(targets []targetConfig) ([]targetConfig, error) {
 			return nil, fmt.Errorf("--target: no enabled target %q in the configuration", name)
 		}
 		t := targets[i]
-		t.Load.Paused = false
+		t.Load.Paused, t.Paused = false, false
 		out = append(out, t)
 	}
 	return out, nil

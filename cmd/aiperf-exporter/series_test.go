@@ -50,7 +50,7 @@ func TestSeriesListsWhatTheConfigurationExposes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := newEngine(c, gc, slog.New(slog.DiscardHandler), nil)
+	e, err := newEngine(&session{}, c, gc, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 )
 
 // program is its own name.
@@ -28,6 +29,28 @@ type session struct {
 	logger         *slog.Logger
 	files          []string // --config.file
 	expandEnv      bool
+	shard          load.Shard // --shard
+	stateFile      string     // --budget.state-file, "" = none
+}
+
+// shardValue reads --shard.
+type shardValue struct{ shard *load.Shard }
+
+// Set implements kingpin.Value.
+func (v *shardValue) Set(text string) error {
+	shard, err := load.ParseShard(text)
+	if err == nil {
+		*v.shard = shard
+	}
+	return err
+}
+
+// String implements kingpin.Value.
+func (v *shardValue) String() string {
+	if v.shard == nil || v.shard.Count == 0 {
+		return ""
+	}
+	return v.shard.String()
 }
 
 // complainf tells a person what is wrong.
@@ -42,7 +65,7 @@ func (s *session) load() (c *config.Config, gc generator.Config, ok bool) {
 		gc, err = c.Generator()
 	}
 	if err == nil {
-		return c, gc, true
+		return c, gc.Part(s.shard), true
 	}
 	fmt.Fprintln(s.stderr, err)
 	if _, missing := os.Stat(defaultFile); slices.Equal(s.files, []string{defaultFile}) && errors.Is(missing, fs.ErrNotExist) {

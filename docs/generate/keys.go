@@ -78,9 +78,17 @@ func tagOf(field *reflect.StructField) (name string, inline bool) {
 	return yamlName, false
 }
 
+// shortForms are what blocks take for which a single value may stand.
+var shortForms = map[reflect.Type]string{
+	reflect.TypeFor[workload.Length]():     "number or map",
+	reflect.TypeFor[workload.Delay]():      "duration or map",
+	reflect.TypeFor[workload.RangeRatio](): "number or map",
+	reflect.TypeFor[workload.Sequence]():   "text or list of maps",
+}
+
 // isGroup tells that a key is a map with keys of ours, which get rows of their own.
 func isGroup(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && strings.HasPrefix(t.PkgPath(), module) && t != reflect.TypeFor[workload.Length]()
+	return t.Kind() == reflect.Struct && strings.HasPrefix(t.PkgPath(), module) && shortForms[t] == ""
 }
 
 // key adds the row for the i-th field of a struct.
@@ -146,6 +154,9 @@ func finish(text string) string {
 
 // kindOf names what a key takes.
 func kindOf(t reflect.Type) string {
+	if kind := shortForms[t]; kind != "" {
+		return kind
+	}
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return "duration"
@@ -153,8 +164,6 @@ func kindOf(t reflect.Type) string {
 		return "size"
 	case reflect.TypeFor[config.Names]():
 		return "text or list of texts"
-	case reflect.TypeFor[workload.Length]():
-		return "number or map"
 	case reflect.TypeFor[promconfig.URL]():
 		return "text"
 	}
@@ -168,6 +177,9 @@ func kindOf(t reflect.Type) string {
 	case reflect.String:
 		return "text"
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Struct {
+			return "list of maps"
+		}
 		return "list of texts"
 	default:
 		if t.Kind() == reflect.Map && t.Elem().Kind() == reflect.String {
@@ -186,7 +198,12 @@ func fallbackOf(v reflect.Value, optional bool) string {
 	case time.Duration:
 		return "`" + model.Duration(value).String() + "`"
 	case workload.Length:
+		if value.Mean == 0 {
+			return none
+		}
 		return "`" + strconv.FormatFloat(value.Mean, 'g', -1, 64) + "`"
+	case workload.Sequence, workload.Delay, workload.RangeRatio:
+		return none
 	}
 	switch {
 	case slices.Contains([]reflect.Kind{reflect.Slice, reflect.Map, reflect.Struct, reflect.Pointer}, v.Kind()):

@@ -15,8 +15,8 @@ type Answer struct {
 	// OutputTokens is how many tokens were generated, reasoning included; negative = not known.
 	OutputTokens int64
 	Finish       metrics.FinishReason
-	// Tools are the tools of the request as it has them, a JSON array of definitions; nil = none, or not known.
-	Tools json.RawMessage
+	// Offered are the tools of the request as it has them, a JSON array of definitions; nil = none, or not known.
+	Offered json.RawMessage
 }
 
 // Failure is one thing that an answer should have been and was not.

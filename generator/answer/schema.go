@@ -45,7 +45,7 @@ func newSchema(raw []byte) (*schema, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(nowhere{})
-	if err := compiler.AddResource(schemaURL, document); err != nil {
+	if err = compiler.AddResource(schemaURL, document); err != nil {
 		return nil, err
 	}
 	compiled, err := compiler.Compile(schemaURL)
@@ -78,8 +78,8 @@ func (s *schema) breachOf(value any) string {
 	if err == nil {
 		return ""
 	}
-	var broken *jsonschema.ValidationError
-	if !errors.As(err, &broken) {
+	broken, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
 		return "cannot be compared with the schema"
 	}
 	for len(broken.Causes) > 0 {
@@ -139,15 +139,15 @@ func decodeJSON(text []byte) (any, error) {
 	if err := decoder.Decode(&value); err != nil {
 		return nil, positioned(err, len(text))
 	}
+	end := decoder.InputOffset()
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("there is something behind byte %d, where it ends", decoder.InputOffset())
+		return nil, fmt.Errorf("there is something behind byte %d, where it ends", end)
 	}
 	return value, bounded(value, 1)
 }
 
 func positioned(err error, size int) error {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("wrong at byte %d of %d", syntax.Offset, size)
 	}
 	return fmt.Errorf("ends too early, after %d bytes", size)

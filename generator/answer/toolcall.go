@@ -32,14 +32,14 @@ func newToolCall(e *Expect) (func(*Answer) string, error) {
 }
 
 func (t *toolCalls) judge(a *Answer) string {
-	if len(a.Transcript.Tools) == 0 {
+	if len(a.Tools) == 0 {
 		return "calls no tool"
 	}
-	tools := t.known.of(a.Tools)
+	offered := t.known.of(a.Offered)
 	named := t.name == ""
-	for i := range a.Transcript.Tools {
-		call := &a.Transcript.Tools[i]
-		if wrong := t.call(call, tools); wrong != "" {
+	for i := range a.Tools {
+		call := &a.Tools[i]
+		if wrong := t.call(call, offered); wrong != "" {
 			return fmt.Sprintf("tool call %d %s", i+1, wrong)
 		}
 		named = named || call.Name == t.name
@@ -51,9 +51,9 @@ func (t *toolCalls) judge(a *Answer) string {
 }
 
 // call says what is wrong with one call, "" = nothing.
-func (t *toolCalls) call(call *ToolCall, tools map[string]*schema) string {
-	own, ok := tools[call.Name]
-	if tools != nil && !ok || call.Name == "" {
+func (t *toolCalls) call(call *ToolCall, offered map[string]*schema) string {
+	own, ok := offered[call.Name]
+	if (offered != nil && !ok) || call.Name == "" {
 		return "names no tool of the request"
 	}
 	arguments := call.Arguments

@@ -1,12 +1,14 @@
-// Package budget bounds what targets may use in a calendar hour or day: requests, tokens and money. What a request may need at most is
-// reserved before it is sent and settled with what it has used. It decides nothing but yes or no and never waits.
 package budget
 
 import (
+	"math"
 	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/invalid"
 )
 
-// Config is one `budget` block; a limit of 0 is none.
+// Config is one `budget` block; a limit of 0 is none. What a request may cost at most is set aside before it is sent, and replaced by what it
+// has cost when it has ended; an arrival for which there is not enough left is dropped with the reason `budget`.
 //
 // The comments of its fields are the reference that users read, docs/configuration.md.
 type Config struct {
@@ -15,102 +17,114 @@ type Config struct {
 	InputTokensPerDay  int64   `koanf:"input_tokens_per_day" yaml:"input_tokens_per_day,omitempty"`
 	OutputTokensPerDay int64   `koanf:"output_tokens_per_day" yaml:"output_tokens_per_day,omitempty"`
 	TokensPerHour      int64   `koanf:"tokens_per_hour" yaml:"tokens_per_hour,omitempty"` // input and output together
-	TokensPerDay       int64   `koanf:"tokens_per_day" yaml:"tokens_per_day,omitempty"`
-	USDPerHour         float64 `koanf:"usd_per_hour" yaml:"usd_per_hour,omitempty"` // needs at least one price
-	USDPerDay          float64 `koanf:"usd_per_day" yaml:"usd_per_day,omitempty"`
-	// Prices of a million tokens.
+	TokensPerDay       int64   `koanf:"tokens_per_day" yaml:"tokens_per_day,omitempty"`   // input and output together
+	USDPerHour         float64 `koanf:"usd_per_hour" yaml:"usd_per_hour,omitempty"`       // dollars; needs a price below
+	USDPerDay          float64 `koanf:"usd_per_day" yaml:"usd_per_day,omitempty"`         // dollars; needs a price below
+	// Dollars for a million input tokens. The prices of the global budget hold for targets that give none.
 	USDPerMillionInput  float64 `koanf:"usd_per_million_input" yaml:"usd_per_million_input,omitempty"`
-	USDPerMillionOutput float64 `koanf:"usd_per_million_output" yaml:"usd_per_million_output,omitempty"`
-	// Time zone in which hours and days begin, as in the IANA database.
+	USDPerMillionOutput float64 `koanf:"usd_per_million_output" yaml:"usd_per_million_output,omitempty"` // dollars for a million output tokens
+	// Time zone in which hours and days begin, as in the IANA database: Europe/Budapest. A change holds from the next hour or day on.
 	TZ string `koanf:"tz" yaml:"tz"`
 }
+
+const (
+	maxAmount   = int64(1e15) // of requests and tokens
+	maxUSD      = 1e9
+	maxPriceUSD = 1e6 // for a million tokens
+)
+
+// nothing is a limit that lets nothing pass; Divide makes it, no file can.
+const nothing = -1
 
 // DefaultConfig is what an absent block means: no limits.
 func DefaultConfig() Config { return Config{TZ: "UTC"} }
 
 // Validate finds what is wrong, by key below path.
 func (c *Config) Validate(path string) []error {
-	_ = path
-	return nil
+	var errs []error
+	wrong := func(key, format string, args ...any) {
+		errs = append(errs, invalid.Key(path+"."+key, format, args...))
+	}
+	for _, limit := range []struct {
+		key   string
+		value int64
+	}{
+		{"requests_per_hour", c.RequestsPerHour},
+		{"requests_per_day", c.RequestsPerDay},
+		{"input_tokens_per_day", c.InputTokensPerDay},
+		{"output_tokens_per_day", c.OutputTokensPerDay},
+		{"tokens_per_hour", c.TokensPerHour},
+		{"tokens_per_day", c.TokensPerDay},
+	} {
+		if limit.value < 0 || limit.value > maxAmount {
+			wrong(limit.key, "must be between 0 and %d, got %d", maxAmount, limit.value)
+		}
+	}
+	unpriced := c.USDPerMillionInput == 0 && c.USDPerMillionOutput == 0
+	for _, money := range []struct {
+		key        string
+		value, top float64
+		limit      bool
+	}{
+		{"usd_per_hour", c.USDPerHour, maxUSD, true},
+		{"usd_per_day", c.USDPerDay, maxUSD, true},
+		{"usd_per_million_input", c.USDPerMillionInput, maxPriceUSD, false},
+		{"usd_per_million_output", c.USDPerMillionOutput, maxPriceUSD, false},
+	} {
+		switch {
+		case !(money.value >= 0 && money.value <= money.top): // so written, NaN is wrong too
+			wrong(money.key, "must be between 0 and %v, got %v", money.top, money.value)
+		case money.limit && money.value > 0 && unpriced:
+			wrong(money.key, "needs usd_per_million_input or usd_per_million_output")
+		}
+	}
+	if _, err := time.LoadLocation(c.TZ); err != nil {
+		wrong("tz", "unknown time zone %q", c.TZ)
+	}
+	return errs
 }
 
-// Divide is the part of one of count shards.
+// Divide is the budget of one of count exporters that share it, so that together they keep the whole: each limit divided, rounded down.
+// One that leaves less than 1 for each lets nothing pass.
 func (c *Config) Divide(count int) Config {
-	_ = count
-	return *c
+	part := *c
+	if count <= 1 {
+		return part
+	}
+	for _, limit := range []*int64{
+		&part.RequestsPerHour, &part.RequestsPerDay, &part.InputTokensPerDay, &part.OutputTokensPerDay, &part.TokensPerHour, &part.TokensPerDay,
+	} {
+		if *limit > 0 {
+			if *limit /= int64(count); *limit == 0 {
+				*limit = nothing
+			}
+		}
+	}
+	part.USDPerHour /= float64(count)
+	part.USDPerDay /= float64(count)
+	return part
 }
 
-// Need is what a request uses, or may use at most.
-type Need struct {
-	InputTokens, OutputTokens int64
+// limits are those of the periods, by kind.
+func (c *Config) limits() [periods]amounts {
+	var out [periods]amounts
+	for p := range out {
+		for k := range out[p] {
+			out[p][k] = math.MaxInt64
+		}
+	}
+	set := func(p period, k kind, limit int64) {
+		if limit != 0 {
+			out[p][k] = max(limit, 0)
+		}
+	}
+	set(hour, requests, c.RequestsPerHour)
+	set(day, requests, c.RequestsPerDay)
+	set(day, inputTokens, c.InputTokensPerDay)
+	set(day, outputTokens, c.OutputTokensPerDay)
+	set(hour, tokens, c.TokensPerHour)
+	set(day, tokens, c.TokensPerDay)
+	set(hour, money, nanoUSD(c.USDPerHour))
+	set(day, money, nanoUSD(c.USDPerDay))
+	return out
 }
-
-// Kind is what is counted.
-type Kind string
-
-// The kinds.
-const (
-	Requests     Kind = "requests"
-	InputTokens  Kind = "input_tokens"
-	OutputTokens Kind = "output_tokens"
-	Tokens       Kind = "tokens" // input and output together
-	USD          Kind = "usd"
-)
-
-// Period is how long a limit holds.
-type Period string
-
-// The periods.
-const (
-	Hour Period = "hour"
-	Day  Period = "day"
-)
-
-// Use is what is used of one limit in the running period. Money is in dollars.
-type Use struct {
-	Kind        Kind
-	Period      Period
-	Used, Limit float64
-}
-
-// Account is the budget of one target, or of all together.
-type Account struct{}
-
-// State gives the limits that are set and what is used of them, reserved included.
-func (a *Account) State(wall time.Time) []Use { _ = wall; return nil }
-
-// Exhausted tells whether a request was refused in a period that still runs.
-func (a *Account) Exhausted(wall time.Time) bool { _ = wall; return false }
-
-// Ledger is all accounts of the process.
-type Ledger struct{}
-
-// Open reads the ledger at path, "" = it lives in memory only.
-func Open(path string) (*Ledger, error) { _ = path; return &Ledger{}, nil }
-
-// Close writes the exact figures.
-func (l *Ledger) Close() error { return nil }
-
-// Account gives the account of that name with the limits of c; Global is that of all targets together.
-func (l *Ledger) Account(name string, c *Config) *Account { _, _ = name, c; return &Account{} }
-
-// Global names the account of all targets together. No target can have this name.
-const Global = ""
-
-// Err is why nothing can be reserved at present, because the file cannot be written; nil if it can.
-func (l *Ledger) Err() error { return nil }
-
-// Reserve reserves one request and what it may need from all accounts, or from none.
-func (l *Ledger) Reserve(wall time.Time, need Need, accounts ...*Account) (*Reservation, bool) {
-	_, _, _ = wall, need, accounts
-	return &Reservation{}, true
-}
-
-// Reservation is what Reserve has set aside for a request. It ends with Settle or Cancel.
-type Reservation struct{}
-
-// Settle replaces what was reserved by what was used.
-func (r *Reservation) Settle(wall time.Time, actual Need) { _, _ = wall, actual }
-
-// Cancel gives back what was reserved for a request that was not sent.
-func (r *Reservation) Cancel() {}

@@ -61,8 +61,10 @@ func decodeBody(as dialect, data []byte, chunk *Chunk) error {
 		return &ProtocolError{Reason: "an object without choices"}
 	}
 	a.report(data, chunk)
+	if !chunk.Terminal {
+		a.identify(chunk)
+	}
 	chunk.Terminal = true
-	a.identify(chunk)
 	return nil
 }
 

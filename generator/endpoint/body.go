@@ -85,7 +85,8 @@ func member(object []byte, name string) (value any, set bool) {
 		found := string(s.name()) == name
 		raw := s.raw()
 		if found {
-			value, set = nil, json.Unmarshal(raw, &value) == nil
+			value = nil // of an equal name before
+			set = json.Unmarshal(raw, &value) == nil
 		}
 	}
 	return value, set && s.end() == nil
@@ -130,6 +131,9 @@ func (b *body) merge(extra map[string]any) {
 
 // appendTo appends the body as a JSON object to dst.
 func (b body) appendTo(dst []byte) ([]byte, error) {
+	if len(b) == 0 {
+		return append(dst, "{}"...), nil
+	}
 	out := sink(dst)
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false) // a prompt is not a web page: send "<" as one byte

@@ -1,6 +1,8 @@
 package endpoint
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,15 +14,15 @@ import (
 const (
 	Chat        Type = "chat"
 	Completions Type = "completions"
+	Responses   Type = "responses"
+	Messages    Type = "messages"
+	Multimodal  Type = "multimodal" // another name of chat
+	Vision      Type = "vision"     // the same
 )
 
 // planned are the types that people know from other tools and may expect here. They get an answer of their own, so that nobody looks
 // for a spelling mistake.
-var planned = []Type{
-	"responses", "messages", "embeddings", "chat_embeddings", "nim_embeddings", "nim_rankings", "cohere_rankings", "hf_tei_rankings",
-	"huggingface_generate", "image_generation", "image_edit", "video_generation", "image_retrieval", "audio_transcription",
-	"solido_rag", "raw", "template", "triton_generate", "kserve", "nvclip", "multimodal", "vision", "rankings",
-}
+var planned = []Type{"video_generation", "nvclip", "dynamic_grpc", "tensorrtllm_engine"}
 
 // DefaultConfig has no type: a target must say which protocol its server speaks.
 func DefaultConfig() Config { return Config{MaxTokensField: FieldAuto} }
@@ -34,15 +36,72 @@ func (c *Config) Validate(path string) []error {
 	if err := validatePath(path+".path", c.Path); err != nil {
 		errs = append(errs, err)
 	}
+	errs = append(errs, c.validateParams(path+".url_params")...)
+	if err := c.validateLimitField(path + ".max_tokens_field"); err != nil {
+		errs = append(errs, err)
+	}
+	errs = append(errs, c.validateAbilities(path)...)
+	errs = append(errs, c.validateSettings(path)...)
+	if _, err := json.Marshal(c.Extra); err != nil {
+		errs = append(errs, invalid.Key(path+".extra", "cannot be sent as JSON: %v", err))
+	}
+	return append(errs, c.validateHeaders(path)...)
+}
+
+// limitFields are the fields for the output limit among which users of a type can choose. All other types have one of their own.
+var limitFields = map[Type][]MaxTokensField{
+	Chat:        {FieldMaxTokens, FieldMaxCompletionTokens},
+	Multimodal:  {FieldMaxTokens, FieldMaxCompletionTokens},
+	Vision:      {FieldMaxTokens, FieldMaxCompletionTokens},
+	Completions: {FieldMaxTokens},
+	Messages:    {FieldMaxTokens},
+}
+
+func (c *Config) validateLimitField(path string) error {
 	switch c.MaxTokensField {
-	case FieldAuto, FieldMaxTokens:
-	case FieldMaxCompletionTokens:
-		if c.Type == Completions {
-			errs = append(errs, invalid.Key(path+".max_tokens_field", "the completions protocol only knows max_tokens"))
+	case FieldAuto:
+		return nil
+	case FieldMaxTokens, FieldMaxCompletionTokens:
+		if c.known() && !slices.Contains(limitFields[c.Type], c.MaxTokensField) {
+			return invalid.Key(path, "the %s protocol does not know %s, leave it at auto", c.Type, c.MaxTokensField)
 		}
-	default:
-		errs = append(errs, invalid.Key(path+".max_tokens_field", "must be one of auto, max_tokens, max_completion_tokens, got %q",
-			c.MaxTokensField))
+		return nil
+	}
+	return invalid.Key(path, "must be one of auto, max_tokens, max_completion_tokens, got %q", c.MaxTokensField)
+}
+
+// The types whose servers can do what a key asks for.
+var (
+	continuousUsageTypes = []Type{Chat, Multimodal, Vision, Completions}
+	ignoreEOSTypes       = []Type{Chat, Multimodal, Vision, Completions, TritonGenerate, Generate, KServe}
+)
+
+func (c *Config) validateAbilities(path string) []error {
+	var errs []error
+	for _, key := range []struct {
+		name  string
+		set   bool
+		types []Type
+	}{
+		{".continuous_usage", c.ContinuousUsage, continuousUsageTypes},
+		{".ignore_eos", c.IgnoreEOS, ignoreEOSTypes},
+	} {
+		if key.set && c.known() && !slices.Contains(key.types, c.Type) {
+			errs = append(errs, invalid.Key(path+key.name, "the %s protocol cannot ask for that", c.Type))
+		}
+	}
+	return errs
+}
+
+// known tells that the type is one of ours, so that other keys can be held against it.
+func (c *Config) known() bool { return constructor(c.Type) != nil }
+
+func (c *Config) validateParams(path string) []error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(c.URLParams)) {
+		if name == "" || strings.ContainsFunc(name+c.URLParams[name], unicode.IsControl) {
+			errs = append(errs, invalid.Key(path+"."+name, "must have a name, and no control characters"))
+		}
 	}
 	return errs
 }
@@ -51,7 +110,7 @@ func (c *Config) validateType(path string) error {
 	switch {
 	case c.Type == "":
 		return invalid.Key(path, "is required, use one of %s", typeNames())
-	case constructor(c.Type) != nil:
+	case c.known():
 		return nil
 	case slices.Contains(planned, c.Type):
 		return invalid.Key(path, "endpoint type %q is not available in this version, use one of %s", c.Type, typeNames())

@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
@@ -16,7 +15,7 @@ const (
 	NIMEmbeddings  Type = "nim_embeddings"  // of texts, images, or both
 )
 
-func newEmbeddings(cfg *Config) Codec { return embeddingsOf(cfg, textInputs) }
+func newEmbeddings(cfg *Config) Codec { return embeddingsOf(cfg, askedTexts) }
 
 func newNIMEmbeddings(cfg *Config) Codec { return embeddingsOf(cfg, nimInputs) }
 
@@ -34,36 +33,17 @@ func embeddingsOf(cfg *Config, inputs func(*prompt.Prompt) ([]string, error)) Co
 	}
 }
 
-// inputTexts are the texts that are asked now, with the system prompt before the first one.
-func inputTexts(p *prompt.Prompt) []string {
-	texts := p.Last().Texts()
-	switch {
-	case p.System == "":
-	case len(texts) == 0:
-		texts = []string{p.System}
-	default:
-		texts[0] = p.System + "\n\n" + texts[0]
-	}
-	return texts
-}
-
-var errNoText = errors.New("prompt has no text")
-
-func textInputs(p *prompt.Prompt) ([]string, error) {
-	texts := inputTexts(p)
-	if len(texts) == 0 {
-		return nil, errNoText
-	}
-	return texts, nil
-}
-
 // nimInputs are texts, images, or a text and an image each in one input.
 func nimInputs(p *prompt.Prompt) ([]string, error) {
-	images := p.Last().Of(prompt.Image)
-	if len(images) == 0 {
-		return textInputs(p)
+	q, err := newQuestion(p)
+	if err != nil {
+		return nil, err
 	}
-	texts := inputTexts(p)
+	images := q.Of(prompt.Image)
+	if len(images) == 0 {
+		return askedTexts(p)
+	}
+	texts := q.inputs()
 	if len(texts) > 0 && len(texts) != len(images) {
 		return nil, fmt.Errorf("prompt has %d texts and %d images, an input takes one of each", len(texts), len(images))
 	}
@@ -136,7 +116,7 @@ func (s *scanner) vectorObjects() (n int, known bool) {
 func (s *scanner) vectors() int {
 	switch s.peek() {
 	case '"':
-		if t := s.text(); t.empty() || !t.escaped && len(t.bytes())%4 != 0 {
+		if t := s.text(); t.empty() || len(t.bytes())%4 != 0 {
 			return 0
 		}
 		return 1

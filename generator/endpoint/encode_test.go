@@ -111,6 +111,140 @@ var encodeCases = []struct {
 		name: "completions with several prompts, not streamed", cfg: Config{Type: Completions},
 		turn: Turn{Model: "m", Prompt: asking(""), Extra: map[string]any{"prompt": []any{"a", "b"}}},
 	},
+	{
+		name: "completions put the system prompt before each text", cfg: Config{Type: Completions},
+		turn: Turn{Model: "m", Prompt: &prompt.Prompt{System: "s", Messages: saying(prompt.Part{Text: "a"}, prompt.Part{Text: "b"}).Messages}},
+	},
+	{
+		name: "completions take the system message of a dataset with the question", cfg: Config{Type: Completions},
+		turn: Turn{Model: "m", Prompt: &prompt.Prompt{Messages: []prompt.Message{
+			{Raw: json.RawMessage(`{"role":"system","content":"s"}`)},
+			prompt.TextMessage(prompt.User, "a"),
+		}}},
+	},
+	{
+		name: "the endpoint's extra goes below that of the turn", cfg: Config{Type: Chat, Extra: map[string]any{"a": 1, "b": 1, "stream": false}}, limit: 3,
+		turn: Turn{Model: "m", Prompt: asking("hi"), Stream: true, Extra: map[string]any{"b": 2, "c": 3, "max_completion_tokens": 3}},
+	},
+	{
+		name: "the endpoint's extra has the limit", cfg: Config{Type: Chat, Extra: map[string]any{"max_completion_tokens": 9}}, limit: 9,
+		turn: Turn{Model: "m", Prompt: asking("hi"), MaxOutputTokens: 64},
+	},
+	{
+		name: "a recorded body is sent as it is", cfg: Config{Type: Chat, Extra: map[string]any{"a": 1}}, limit: 7, stream: true,
+		turn: Turn{
+			Model: "m", Prompt: &prompt.Prompt{Payload: []byte(`{"stream":false, "max_tokens":7,"x":{"max_completion_tokens":1},"stream" : true}`)},
+			MaxOutputTokens: 64, IncludeUsage: true, Extra: map[string]any{"b": 1, "stream": false},
+		},
+	},
+	{
+		name: "a recorded body without a stream", cfg: Config{Type: Completions}, limit: 0,
+		turn: Turn{Model: "m", Prompt: &prompt.Prompt{Payload: []byte(`{"prompt":"a"}`)}, MaxOutputTokens: 64, Stream: true, IncludeUsage: true},
+	},
+	{
+		name: "a recorded body of responses", cfg: Config{Type: Responses}, limit: 5,
+		turn: Turn{Model: "m", Prompt: &prompt.Prompt{Payload: []byte(`{"max_output_tokens":5}`)}, Stream: true},
+	},
+	{
+		name: "a recorded body of messages has no limit but its own", cfg: Config{Type: Messages}, stream: true,
+		turn: Turn{Model: "m", Prompt: &prompt.Prompt{Payload: []byte(`{"stream":true}`)}},
+	},
+	{
+		name: "messages of a dataset are sent as they are", cfg: Config{Type: Chat},
+		turn: Turn{Model: "m", Prompt: &prompt.Prompt{Messages: []prompt.Message{
+			{Raw: json.RawMessage(`{"role":"system","name":"n","content":"<s>"}`)},
+			{Raw: json.RawMessage(`{"role":"tool","tool_call_id":"call_1","content":[]}`)},
+		}}},
+	},
+	{
+		name: "system messages of a dataset are joined to the system prompt", cfg: Config{Type: Chat},
+		turn: Turn{Model: "m", Prompt: &prompt.Prompt{System: "s", Messages: []prompt.Message{
+			prompt.TextMessage(prompt.System, "a"),
+			{Raw: json.RawMessage(`{"role":"system","content":"b"}`)},
+			{Raw: json.RawMessage(`{"role":"system","content":[{"type":"text","text":"c"},{"type":"text","text":"d"}]}`)},
+			prompt.TextMessage(prompt.User, "hi"),
+			prompt.TextMessage(prompt.System, "a later one stays"),
+		}}},
+	},
+	{
+		name: "a system message that cannot be joined stays", cfg: Config{Type: Chat},
+		turn: Turn{Model: "m", Prompt: &prompt.Prompt{System: "s", Messages: []prompt.Message{
+			{Raw: json.RawMessage(`{"role":"system","content":7}`)}, {Raw: json.RawMessage(`{"role":7}`)},
+		}}},
+	},
+	{
+		name: "media in the order of their kinds, with names for the server's cache", cfg: Config{Type: Vision},
+		turn: Turn{Model: "m", Prompt: saying(
+			prompt.Part{Kind: prompt.Video, Data: []byte("vid"), MediaType: "video/webm", ID: "v"},
+			prompt.Part{Kind: prompt.Image, ID: "known"},
+			prompt.Part{Kind: prompt.Image, URL: "https://h/a.png", ID: "a"},
+			prompt.Part{Kind: prompt.Audio, Data: []byte("snd"), MediaType: "audio/mpeg"},
+			prompt.Part{Kind: prompt.Audio, URL: "data:audio/x-wav;base64,c25k"},
+			prompt.Part{Text: ""},
+			prompt.Part{Text: "b"},
+		)},
+	},
+	{
+		name: "nothing at all is an empty text", cfg: Config{Type: Chat},
+		turn: Turn{Model: "m", Prompt: saying(prompt.Part{Text: ""}, prompt.Part{Text: ""})},
+	},
+	{
+		name: "chat with tools, before the limit", cfg: Config{Type: Chat}, limit: 5,
+		turn: Turn{Model: "m", Prompt: withTools(`[ {"type": "function"} ]`), MaxOutputTokens: 5},
+	},
+	{
+		name: "responses with everything", cfg: Config{Type: Responses}, limit: 5, stream: true,
+		turn: Turn{
+			Model: "m", Prompt: &prompt.Prompt{
+				System: "s", Tools: json.RawMessage(`[{"type":"function","name":"f"}]`), Messages: []prompt.Message{
+					prompt.TextMessage(prompt.User, "one"),
+					{Role: prompt.Assistant, Parts: []prompt.Part{{Text: "two"}, {Text: "halves"}}},
+					{Raw: json.RawMessage(`{"type":"reasoning","id":"rs_1"}`)},
+					{Raw: json.RawMessage(`{"type":"function_call_output","call_id":"call_1","output":"3"}`)},
+					{Role: prompt.User, Parts: []prompt.Part{{Text: "look"}, {Kind: prompt.Image, URL: "https://h/a.png"}}},
+				},
+			},
+			MaxOutputTokens: 5, Stream: true, IncludeUsage: true, PreviousID: "resp_1",
+		},
+	},
+	{
+		name: "responses that the server keeps only get what is new", cfg: Config{Type: Responses},
+		turn: Turn{
+			Model: "m", Prompt: &prompt.Prompt{System: "s", Messages: []prompt.Message{
+				prompt.TextMessage(prompt.User, "one"),
+				{Raw: json.RawMessage(`{"type":"message","role":"assistant","content":"two"}`)},
+				prompt.TextMessage(prompt.User, "three"),
+				prompt.TextMessage(prompt.User, "four"),
+			}},
+			PreviousID: "resp_1", Extra: map[string]any{"store": true},
+		},
+	},
+	{
+		name: "the first of the responses that the server keeps", cfg: Config{Type: Responses, Extra: map[string]any{"store": true}},
+		turn: Turn{Model: "m", Prompt: asking("one")},
+	},
+	{
+		name: "messages with everything", cfg: Config{Type: Messages}, limit: 5, stream: true,
+		turn: Turn{
+			Model: "m", Prompt: &prompt.Prompt{
+				System: "s", Tools: json.RawMessage(`[{"name":"f"}]`), Messages: []prompt.Message{
+					prompt.TextMessage(prompt.System, "t"),
+					prompt.TextMessage(prompt.User, "one"),
+					{Raw: json.RawMessage(`{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"f","input":{}}]}`)},
+					{Role: prompt.User, Parts: []prompt.Part{{Kind: prompt.Image, Data: []byte("img"), MediaType: "image/png"}, {Text: "look"}}},
+				},
+			},
+			MaxOutputTokens: 5, Stream: true, IncludeUsage: true, Extra: map[string]any{"temperature": 0},
+		},
+	},
+	{
+		name: "messages without a limit still send one", cfg: Config{Type: Messages}, limit: 1024,
+		turn: Turn{Model: "m", Prompt: asking("hi")},
+	},
+	{
+		name: "messages with the author's limit", cfg: Config{Type: Messages, Extra: map[string]any{"max_tokens": 9}}, limit: 9,
+		turn: Turn{Model: "m", Prompt: asking("hi")},
+	},
 }
 
 func TestBodiesAreThoseOfTheGoldenFile(t *testing.T) {
@@ -121,9 +255,9 @@ func TestBodiesAreThoseOfTheGoldenFile(t *testing.T) {
 			c.cfg.MaxTokensField = FieldAuto
 		}
 		codec := newCodec(t, c.cfg)
-		body, _, err := codec.Encode([]byte("before"), &c.turn)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
+		body, media, err := codec.Encode([]byte("before"), &c.turn)
+		if err != nil || media != "application/json" {
+			t.Errorf("%s: media type %q, error %v", c.name, media, err)
 		}
 		body, found := bytes.CutPrefix(body, []byte("before"))
 		if !found || !json.Valid(body) {
@@ -155,6 +289,26 @@ func TestWhatCannotBeSentIsAnError(t *testing.T) {
 			Turn{Prompt: asking(""), Stream: true, Extra: map[string]any{"prompt": []any{[]any{1}, []any{2}}}},
 			"prompt: several prompts",
 		},
+		{
+			"several texts in one stream", Completions,
+			Turn{Prompt: saying(prompt.Part{Text: "a"}, prompt.Part{Text: "b"}), Stream: true}, "prompt: several prompts",
+		},
+		{"a conversation", Completions, Turn{Prompt: talk("", "a", "b", "c")}, "has no conversations"},
+		{"a message of another protocol", Completions, Turn{Prompt: &prompt.Prompt{Messages: []prompt.Message{{Raw: json.RawMessage(`{"role":"user"}`)}}}}, "of another protocol"},
+		{"an image", Completions, Turn{Prompt: saying(prompt.Part{Kind: prompt.Image})}, "only takes text"},
+		{"audio from elsewhere", Chat, Turn{Prompt: saying(prompt.Part{Kind: prompt.Audio, URL: "https://h/a.wav"})}, "audio: must be inline"},
+		{"a message that is no JSON", Chat, Turn{Prompt: &prompt.Prompt{Messages: []prompt.Message{{Raw: json.RawMessage(`{`)}}}}, `encode field "messages"`},
+		{"tools that are no JSON", Messages, Turn{Prompt: withTools(`[`)}, `encode field "tools"`},
+		{"a video", Responses, Turn{Prompt: saying(prompt.Part{Kind: prompt.Video})}, "takes no video"},
+		{"audio from elsewhere in responses", Responses, Turn{Prompt: saying(prompt.Part{Kind: prompt.Audio, URL: "https://h/a.wav"})}, "audio: must be inline"},
+		{
+			"an image that was an answer", Responses,
+			Turn{Prompt: &prompt.Prompt{Messages: []prompt.Message{{Role: prompt.Assistant, Parts: []prompt.Part{{Kind: prompt.Image, URL: "https://h/a.png"}}}}}},
+			"nothing but text",
+		},
+		{"audio in messages", Messages, Turn{Prompt: saying(prompt.Part{Kind: prompt.Audio})}, "neither audio nor video"},
+		{"a video in messages", Messages, Turn{Prompt: saying(prompt.Part{Kind: prompt.Video})}, "neither audio nor video"},
+		{"an image that is no data URI", Messages, Turn{Prompt: saying(prompt.Part{Kind: prompt.Image, URL: "data:image/png"})}, "data URI"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

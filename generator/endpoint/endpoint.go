@@ -54,6 +54,19 @@ type Config struct {
 	// Headers by which routers send all turns of a session to one replica, such as `X-Session-Affinity` or `X-SMG-Routing-Key`. None by
 	// default: a canary must not stick to one replica unless it is told to.
 	AffinityHeaders []string `koanf:"affinity_headers" yaml:"affinity_headers,omitempty"`
+	// How the text of a `triton_generate` stream grows: `never` if each event has only what is new, `always` if each repeats the text so far,
+	// as TensorRT-LLM does unless its model is decoupled; `auto` or empty: as the events show.
+	Cumulative Cumulative `koanf:"cumulative" yaml:"cumulative,omitempty"`
+	// Inputs of the model behind `kserve`: `trtllm` or empty: those of TensorRT-LLM, a tensor for each parameter; `vllm`: those of Triton's vLLM
+	// backend. A parameter is whatever stands in `extra`, except `id`, `inputs`, `outputs` and `parameters`.
+	Tensors Tensors `koanf:"tensors" yaml:"tensors,omitempty"`
+	// Body of a `template` request as a Go template, such as `{"q": {{toJson .text}}, "n": {{toJson .max_tokens}}}`, or the name of a built-in
+	// one, `nv-embedqa`. Variables are `model`, `max_tokens`, `stream`, `system`, `role`, `text`, `texts`, `texts_by_name`, the same for `image`,
+	// `audio` and `video`, `query`, `queries`, `passage`, `passages`, and `turns`, the messages so far with `role` and contents.
+	Template string `koanf:"template" yaml:"template,omitempty"`
+	// Where the answer of a `raw` or `template` request is, as a JMESPath such as `result.text`; empty: it is looked for where most protocols
+	// have it.
+	ResponseField string `koanf:"response_field" yaml:"response_field,omitempty"`
 }
 
 // Turn is what a Codec puts on the wire.
@@ -77,6 +90,8 @@ type Chunk struct {
 	Text, Reasoning, Tool bool
 	// Items is how many vectors, documents or images the event carries, where the protocol's product is one of these.
 	Items int
+	// Partial: the items are previews of those that are still to come.
+	Partial bool
 	// Terminal: the event ends the answer logically ([DONE], or a finish reason of any choice); true for every whole body.
 	Terminal bool
 	Done     bool // the event is the end marker itself ([DONE])

@@ -22,6 +22,7 @@ var overflowPhrases = []string{
 	"exceeds the maximum allowed length",         // SGLang's scheduler
 	"exceeds the context window",                 // OpenAI
 	"input tokens exceed the configured limit",   // OpenAI
+	"exceeds maximum allowed token size",         // NIM embeddings
 	"reduce the length of the messages",          // OpenAI, Groq
 	"exceeds the available context size",         // llama.cpp
 	"`inputs` tokens + `max_new_tokens` must be", // TGI

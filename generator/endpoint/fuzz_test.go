@@ -1,12 +1,15 @@
 package endpoint
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
 )
 
 // fuzzSeeds are inputs near the edges of JSON and of the protocol; the golden streams are added to them.
@@ -37,26 +40,48 @@ func fuzzSeeds(tb testing.TB) []string {
 	return seeds
 }
 
-func FuzzDecodeChat(f *testing.F)        { fuzzDecode(f, Chat, chatDialect) }
-func FuzzDecodeCompletions(f *testing.F) { fuzzDecode(f, Completions, completionsDialect) }
+func FuzzDecodeChat(f *testing.F)        { fuzzDecode(f, Chat) }
+func FuzzDecodeCompletions(f *testing.F) { fuzzDecode(f, Completions) }
+func FuzzDecodeResponses(f *testing.F)   { fuzzDecode(f, Responses) }
+func FuzzDecodeMessages(f *testing.F)    { fuzzDecode(f, Messages) }
 
-// fuzzDecode compares a codec with the reference decoder on arbitrary bytes.
-func fuzzDecode(f *testing.F, name Type, as dialect) {
+// fuzzDecode compares a codec with the reference decoder on arbitrary bytes: as an event, as events line by line, and as a whole answer. What
+// is kept of an answer must not change what is said about it.
+func fuzzDecode(f *testing.F, name Type) {
 	f.Helper()
 	for _, seed := range fuzzSeeds(f) {
 		f.Add([]byte(seed))
 	}
+	for _, stream := range goldenStreams(f) {
+		if stream.endpoint == name {
+			var lines []byte
+			for _, in := range stream.inputs() {
+				lines = append(append(lines, in.data...), '\n')
+			}
+			f.Add(lines)
+		}
+	}
 	codec := newCodec(f, Config{Type: name, MaxTokensField: FieldAuto})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var got Chunk
-		gotErr := codec.Decoder(nil).Event(nil, data, &got)
-		want, wantErr := referenceEvent(as, data)
-		compareDecoded(t, "event", got, want, gotErr, wantErr)
-
-		got = Chunk{}
-		gotErr = codec.Decoder(nil).Body(data, &got)
-		want, wantErr = referenceBody(as, data)
+		decoder, keeper, reference := codec.Decoder(nil), codec.Decoder(&answer.Transcript{}), references[name]()
+		event := func(what string, data []byte) {
+			var got, kept Chunk
+			gotErr := decoder.Event(nil, data, &got)
+			want, wantErr := reference.event(data)
+			compareDecoded(t, what, got, want, gotErr, wantErr)
+			keptErr := keeper.Event(nil, data, &kept)
+			compareDecoded(t, what+", kept", kept, want, keptErr, wantErr)
+		}
+		event("event", data)
+		for line := range bytes.SplitSeq(data, []byte("\n")) {
+			event("line", line)
+		}
+		var got, kept Chunk
+		gotErr := decoder.Body(data, &got)
+		want, wantErr := reference.body(data)
 		compareDecoded(t, "body", got, want, gotErr, wantErr)
+		keptErr := keeper.Body(data, &kept)
+		compareDecoded(t, "body, kept", kept, want, keptErr, wantErr)
 	})
 }
 

@@ -58,15 +58,20 @@ func (k *kserve) Encode(dst []byte, turn *Turn) ([]byte, string, error) {
 	if payload := recorded(turn); payload != nil {
 		return append(dst, payload...), jsonType, nil
 	}
-	if len(inputTexts(turn.Prompt)) == 0 {
-		return dst, "", errNoText
-	}
-	top, parameters := k.split(turn)
-	inputs, err := k.inputs(turn, parameters)
+	text, err := askedText(turn.Prompt)
 	if err != nil {
 		return dst, "", err
 	}
-	b := body{{"inputs", inputs}}
+	top, parameters := k.split(turn)
+	inputs := k.trtllmInputs
+	if k.tensors == TensorsVLLM {
+		inputs = k.vllmInputs
+	}
+	tensors, err := inputs(text, k.OutputLimit(turn), parameters)
+	if err != nil {
+		return dst, "", err
+	}
+	b := body{{"inputs", tensors}}
 	b.merge(top)
 	out, err := b.appendTo(dst)
 	return out, jsonType, err
@@ -87,17 +92,9 @@ func (k *kserve) split(turn *Turn) (top, parameters map[string]any) {
 	return top, parameters
 }
 
-func (k *kserve) inputs(turn *Turn, parameters map[string]any) ([]tensor, error) {
-	if k.tensors == TensorsVLLM {
-		return k.vllmInputs(turn, parameters)
-	}
-	return k.trtllmInputs(turn, parameters)
-}
-
 // trtllmInputs has one tensor for each parameter, with a dimension for the batch.
-func (k *kserve) trtllmInputs(turn *Turn, parameters map[string]any) ([]tensor, error) {
-	limit := k.OutputLimit(turn)
-	b := body{{"text_input", turn.Prompt.Text()}, {"max_tokens", limit}, {"stream", false}, {"exclude_input_in_output", true}}
+func (k *kserve) trtllmInputs(text string, limit int, parameters map[string]any) ([]tensor, error) {
+	b := body{{"text_input", text}, {"max_tokens", limit}, {"stream", false}, {"exclude_input_in_output", true}}
 	if k.ignoreEOS {
 		b.set("min_length", limit)
 	}
@@ -113,9 +110,9 @@ func (k *kserve) trtllmInputs(turn *Turn, parameters map[string]any) ([]tensor, 
 }
 
 // vllmInputs puts the parameters into one string of JSON, whose values are strings again.
-func (k *kserve) vllmInputs(turn *Turn, parameters map[string]any) ([]tensor, error) {
+func (k *kserve) vllmInputs(text string, limit int, parameters map[string]any) ([]tensor, error) {
 	sampling := body{}
-	if limit := k.OutputLimit(turn); limit > 0 {
+	if limit > 0 {
 		sampling.set("max_tokens", limit)
 		if k.ignoreEOS {
 			sampling.set("ignore_eos", true)
@@ -136,7 +133,7 @@ func (k *kserve) vllmInputs(turn *Turn, parameters map[string]any) ([]tensor, er
 	}
 	one := []int{1}
 	return []tensor{
-		{"text_input", one, "BYTES", []any{turn.Prompt.Text()}},
+		{"text_input", one, "BYTES", []any{text}},
 		{"stream", one, "BOOL", []any{false}},
 		{"exclude_input_in_output", one, "BOOL", []any{true}},
 		{"sampling_parameters", one, "BYTES", []any{string(inner)}},
@@ -187,23 +184,21 @@ func newTensor(name string, value any) (tensor, error) {
 	return t, nil
 }
 
+// datatypeOf is that of a parameter's value, "" if a tensor cannot hold it. Datasets do not tell 1 from 1.0, so a whole number is one.
 func datatypeOf(name string, v any) string {
-	own := datatypes[name]
 	switch v.(type) {
 	case string:
 		return "BYTES"
 	case bool:
 		return "BOOL"
-	case int, int64, uint64:
-		if own == "" {
+	case int, int64, uint64, float64:
+		if own, ok := datatypes[name]; ok {
+			return own
+		}
+		if _, whole := wholeNumber(v); whole {
 			return "INT32"
 		}
-		return own
-	case float64:
-		if own == "" {
-			return "FP32"
-		}
-		return own
+		return "FP32"
 	}
 	return ""
 }

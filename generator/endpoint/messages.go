@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"encoding/base64"
 	"errors"
 	"net/http"
 
@@ -102,10 +103,12 @@ func renderMessagesPart(p *prompt.Part) (any, error) {
 	case prompt.Text:
 		return &messagesPart{Type: "text", Text: p.Text}, nil
 	case prompt.Image:
-		if mediaType, data, ok := inline(p); ok {
-			return &messagesPart{Type: "image", Source: &messagesSource{Type: "base64", MediaType: mediaType, Data: data}}, nil
+		if isElsewhere(p) {
+			return &messagesPart{Type: "image", Source: &messagesSource{Type: "url", URL: p.URL}}, nil
 		}
-		return &messagesPart{Type: "image", Source: &messagesSource{Type: "url", URL: p.URL}}, nil
+		data, mediaType, err := inlined(p)
+		source := messagesSource{Type: "base64", MediaType: mediaType, Data: base64.StdEncoding.EncodeToString(data)}
+		return &messagesPart{Type: "image", Source: &source}, err
 	default:
 		return nil, errors.New("the messages protocol takes neither audio nor video")
 	}

@@ -8,16 +8,30 @@ type messagesDecoder struct {
 	begun usageCounts
 }
 
-// messagesObject is what one object of the protocol says: an event, or a whole body.
-type messagesObject struct {
+// messagesEvent is what one event says.
+type messagesEvent struct {
+	kind    text
+	message messagesReply // of the first event
+	delta   messagesDelta
+	usage   usageCounts
+	errored bool
+}
+
+type messagesDelta struct {
+	kind                    text
+	text, thinking, partial text
+	stop                    text // why the answer ended
+}
+
+// messagesReply is a whole answer, or what is known of it when it begins.
+type messagesReply struct {
 	content
 
 	kind    text
 	listed  bool // has a list of content
 	model   text
-	stop    text // why the answer ended
+	stop    text
 	usage   usageCounts
-	start   *messagesObject // message of a message_start; nil = none
 	errored bool
 }
 
@@ -28,20 +42,172 @@ func (d *messagesDecoder) Event(name, data []byte, chunk *Chunk) error {
 		return nil
 	}
 	s := scanner{data: data}
-	var o messagesObject
+	var e messagesEvent
 	if s.object() {
-		s.messagesEvent(&o)
+		s.messagesEvent(&e)
 	}
 	if err := s.end(); err != nil {
 		return err
 	}
-	kind := o.kind.bytes()
+	kind := e.kind.bytes()
 	if len(kind) == 0 {
 		kind = name
 	}
-	d.report(&o, kind, chunk)
-	if o.errored || string(kind) == errorEvent {
+	d.report(&e, kind, chunk)
+	if e.errored || string(kind) == errorEvent {
 		chunk.Err = DecodeError(data)
 	}
 	return nil
+}
+
+// report fills chunk with what an event of this kind says.
+func (d *messagesDecoder) report(e *messagesEvent, kind []byte, chunk *Chunk) {
+	switch string(kind) {
+	case "message_start":
+		d.begun = e.message.usage
+		chunk.Usage = d.begun.resolve()
+		chunk.Model = shortName(e.message.model)
+	case "content_block_delta":
+		switch string(e.delta.kind.bytes()) {
+		case "text_delta":
+			chunk.Text = !e.delta.text.empty()
+		case "thinking_delta":
+			chunk.Reasoning = !e.delta.thinking.empty()
+		case "input_json_delta":
+			chunk.Tool = !e.delta.partial.empty()
+		}
+	case "message_delta":
+		if e.usage != (usageCounts{}) {
+			e.usage.fill(&d.begun)
+			chunk.Usage = e.usage.resolve()
+		}
+		chunk.Terminal = !e.delta.stop.empty()
+		chunk.Finish = finishReason(e.delta.stop)
+	case "message_stop":
+		chunk.Terminal, chunk.Done = true, true
+	}
+}
+
+func finishReason(word text) metrics.FinishReason {
+	return metrics.ParseFinishReason(string(word.bytes()))
+}
+
+// Body implements Decoder.
+func (d *messagesDecoder) Body(data []byte, chunk *Chunk) error {
+	s := scanner{data: data}
+	var r messagesReply
+	if s.object() {
+		s.messagesReply(&r)
+	}
+	if err := s.end(); err != nil {
+		return err
+	}
+	failed := r.errored || string(r.kind.bytes()) == errorEvent
+	if !r.listed && !failed {
+		return &ProtocolError{Reason: "an object without content"}
+	}
+	chunk.Text, chunk.Reasoning, chunk.Tool = r.text, r.reasoning, r.tool
+	chunk.Terminal = true
+	chunk.Finish = finishReason(r.stop)
+	chunk.Usage = r.usage.resolve()
+	chunk.Model = shortName(r.model)
+	if failed {
+		chunk.Err = DecodeError(data)
+	}
+	return nil
+}
+
+func (s *scanner) messagesEvent(e *messagesEvent) {
+	for ok := s.enterObject(); ok; ok = s.nextMember() {
+		switch string(s.name()) {
+		case "type":
+			e.kind = s.text()
+		case "message":
+			e.message = messagesReply{}
+			s.messagesReply(&e.message)
+		case "delta":
+			e.delta = s.messagesDelta()
+		case "usage":
+			e.usage = s.usageCounts()
+		case "error":
+			e.errored = s.truthy()
+		default:
+			s.skip()
+		}
+	}
+}
+
+func (s *scanner) messagesDelta() messagesDelta {
+	var d messagesDelta
+	for ok := s.enterObject(); ok; ok = s.nextMember() {
+		switch string(s.name()) {
+		case "type":
+			d.kind = s.text()
+		case "text":
+			d.text = s.text()
+		case "thinking":
+			d.thinking = s.text()
+		case "partial_json":
+			d.partial = s.text()
+		case "stop_reason":
+			d.stop = s.text()
+		default:
+			s.skip()
+		}
+	}
+	return d
+}
+
+func (s *scanner) messagesReply(r *messagesReply) {
+	for ok := s.enterObject(); ok; ok = s.nextMember() {
+		switch string(s.name()) {
+		case "type":
+			r.kind = s.text()
+		case "content":
+			r.listed = s.peek() == '['
+			r.content = content{}
+			for ok := s.enterArray(); ok; ok = s.nextElement() {
+				r.content = r.or(s.messagesBlock())
+			}
+		case "model":
+			r.model = s.text()
+		case "stop_reason":
+			r.stop = s.text()
+		case "usage":
+			r.usage = s.usageCounts()
+		case "error":
+			r.errored = s.truthy()
+		default:
+			s.skip()
+		}
+	}
+}
+
+// messagesBlock reads a block of an answer's content.
+func (s *scanner) messagesBlock() content {
+	var kind text
+	var said, thinking, name bool
+	for ok := s.enterObject(); ok; ok = s.nextMember() {
+		switch string(s.name()) {
+		case "type":
+			kind = s.text()
+		case "text":
+			said = !s.text().empty()
+		case "thinking":
+			thinking = !s.text().empty()
+		case "name":
+			name = !s.text().empty()
+		default:
+			s.skip()
+		}
+	}
+	switch string(kind.bytes()) {
+	case "text":
+		return content{text: said}
+	case "thinking":
+		return content{reasoning: thinking}
+	case "tool_use", "server_tool_use", "mcp_tool_use":
+		return content{tool: name}
+	}
+	return content{}
 }

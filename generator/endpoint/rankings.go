@@ -47,7 +47,11 @@ func rankingsOf(cfg *Config, path string, ask func(model, query string, passages
 	return &wholeCodec{
 		jsonBody: jsonBody{extra: cfg.Extra}, path: always(cfg.pathOr(path)), product: metrics.ProductDocuments, read: readRanking,
 		fields: func(turn *Turn) (body, error) {
-			query, passages, err := toRank(turn.Prompt.Last())
+			q, err := newQuestion(turn.Prompt)
+			if err != nil {
+				return nil, err
+			}
+			query, passages, err := toRank(q.Message)
 			if err != nil {
 				return nil, err
 			}
@@ -71,21 +75,24 @@ func toRank(m *prompt.Message) (query string, passages []string, err error) {
 // readRanking reads a ranking in any of the forms: rankings of NIM, results of Cohere, vLLM and llama.cpp, the bare list of TEI.
 func readRanking(data []byte, _ *answer.Transcript, chunk *Chunk) error {
 	r := newRoot(data)
-	documents, known := 0, false
 	if r.peek() == '[' {
-		documents, known = r.objects(), true
-		return r.finish(Chunk{Items: documents, Terminal: true}, known, "", chunk)
+		return r.finish(Chunk{Items: r.objects(), Terminal: true}, true, "", chunk)
 	}
+	var rankings, results int
+	known := false
 	for ok := r.begin(); ok; ok = r.nextMember() {
 		switch name := r.name(); string(name) {
-		case "rankings", "results":
+		case "rankings":
 			known = known || r.peek() == '['
-			documents += r.objects()
+			rankings = r.objects()
+		case "results":
+			known = known || r.peek() == '['
+			results = r.objects()
 		default:
 			r.common(name)
 		}
 	}
-	return r.finish(Chunk{Items: documents, Terminal: true, Model: shortName(r.model)}, known, "an object without rankings or results", chunk)
+	return r.finish(Chunk{Items: rankings + results, Terminal: true, Model: shortName(r.model)}, known, "an object without rankings or results", chunk)
 }
 
 // objects counts the objects in a list.

@@ -6,93 +6,74 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
-
-// Resource is what a server limits.
-type Resource string
-
-// The resources.
-const (
-	Requests     Resource = "requests"
-	Tokens       Resource = "tokens"
-	InputTokens  Resource = "input_tokens"
-	OutputTokens Resource = "output_tokens"
-)
-
-// Resources is the closed list.
-var Resources = []Resource{Requests, Tokens, InputTokens, OutputTokens}
-
-// RateLimit is what a server says about one of its limits. Zero is a value, hence the flags.
-type RateLimit struct {
-	Resource Resource
-	// Limit is how much a window allows, Remaining how much of it is left.
-	Limit, Remaining           float64
-	LimitKnown, RemainingKnown bool
-	// Reset is how long it takes until the window is whole again, not negative.
-	Reset      time.Duration
-	ResetKnown bool
-}
 
 // rateLimitHeaders are the headers of each resource, in canonical form. If a gateway adds its own to those of the server behind it, the
-// first row counts.
-var rateLimitHeaders = []struct {
-	resource                Resource
-	limit, remaining, reset string
-}{
-	{Requests, "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
-	{Tokens, "X-Ratelimit-Limit-Tokens", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens"},
-	{Requests, "Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining", "Anthropic-Ratelimit-Requests-Reset"},
-	{Tokens, "Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset"},
+// first row of a resource counts.
+var rateLimitHeaders = []struct{ resource, limit, remaining, reset string }{
+	{"requests", "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
+	{"tokens", "X-Ratelimit-Limit-Tokens", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens"},
 	{
-		InputTokens, "Anthropic-Ratelimit-Input-Tokens-Limit", "Anthropic-Ratelimit-Input-Tokens-Remaining",
+		"requests", "Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining",
+		"Anthropic-Ratelimit-Requests-Reset",
+	},
+	{"tokens", "Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset"},
+	{
+		"input_tokens", "Anthropic-Ratelimit-Input-Tokens-Limit", "Anthropic-Ratelimit-Input-Tokens-Remaining",
 		"Anthropic-Ratelimit-Input-Tokens-Reset",
 	},
 	{
-		OutputTokens, "Anthropic-Ratelimit-Output-Tokens-Limit", "Anthropic-Ratelimit-Output-Tokens-Remaining",
+		"output_tokens", "Anthropic-Ratelimit-Output-Tokens-Limit", "Anthropic-Ratelimit-Output-Tokens-Remaining",
 		"Anthropic-Ratelimit-Output-Tokens-Reset",
 	},
 }
 
 // RateLimits reads what the header of an answer says about the server's limits, each resource at most once; nil if it says nothing. now is
 // the wall-clock time at which the header came.
-func RateLimits(header http.Header, now time.Time) []RateLimit {
-	var limits []RateLimit
-	for _, names := range &rateLimitHeaders {
-		l := RateLimit{Resource: names.resource}
-		l.Limit, l.LimitKnown = amount(header.Get(names.limit))
-		l.Remaining, l.RemainingKnown = amount(header.Get(names.remaining))
-		l.Reset, l.ResetKnown = untilReset(header.Get(names.reset), now)
-		known := l.LimitKnown || l.RemainingKnown || l.ResetKnown
-		if known && !slices.ContainsFunc(limits, func(other RateLimit) bool { return other.Resource == l.Resource }) {
+func RateLimits(header http.Header, now time.Time) []metrics.RateLimit {
+	var limits []metrics.RateLimit
+	for i := range rateLimitHeaders {
+		names := &rateLimitHeaders[i]
+		l := metrics.RateLimit{
+			Resource: names.resource, Limit: amount(header.Get(names.limit)), Remaining: amount(header.Get(names.remaining)),
+			Reset: untilReset(header.Get(names.reset), now),
+		}
+		told := l.Limit.Defined || l.Remaining.Defined || l.Reset.Defined
+		if told && !slices.ContainsFunc(limits, func(other metrics.RateLimit) bool { return other.Resource == l.Resource }) {
 			limits = append(limits, l)
 		}
 	}
 	return limits
 }
 
-// amount reads a number that is finite and not negative.
-func amount(text string) (n float64, known bool) {
+// amount reads a number of 0 or more; anything else is undefined.
+func amount(text string) metrics.Value {
 	if text == "" {
-		return 0, false
+		return metrics.Value{}
 	}
 	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) {
-		return 0, false
+	if err != nil || !(n >= 0) || math.IsInf(n, 1) {
+		return metrics.Value{}
 	}
-	return n, true
+	return metrics.Value{V: n, Defined: true}
 }
 
-// untilReset reads when a window is whole again: a duration (6m0s, OpenAI), a number of seconds (gateways), or an instant (Anthropic).
-func untilReset(text string, now time.Time) (d time.Duration, known bool) {
+// untilReset reads in how many seconds a window is whole again: a duration (6m0s, OpenAI), a number of seconds (gateways), or an instant
+// (Anthropic), where the past is now.
+func untilReset(text string, now time.Time) metrics.Value {
 	if text == "" {
-		return 0, false
+		return metrics.Value{}
+	}
+	if n := amount(text); n.Defined {
+		return n
 	}
 	if d, err := time.ParseDuration(text); err == nil {
-		return d, d >= 0
+		return metrics.Value{V: d.Seconds(), Defined: d >= 0}
 	}
-	if seconds, known := amount(text); known {
-		return time.Duration(min(seconds*float64(time.Second), math.MaxInt64/2)), true
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return metrics.Value{V: max(at.Sub(now).Seconds(), 0), Defined: true}
 	}
-	at, err := time.Parse(time.RFC3339, text)
-	return max(at.Sub(now), 0), err == nil
+	return metrics.Value{}
 }

@@ -13,6 +13,26 @@ import (
 // The reference decoder: slow and obviously right. It reads everything into maps and asks them one question after the other. The
 // codecs must agree with it on any input.
 
+// reference decodes one answer.
+type reference interface {
+	event(data []byte) (Chunk, error)
+	body(data []byte) (Chunk, error)
+}
+
+// references make the reference decoders of the protocols that have one.
+var references = map[Type]func() reference{
+	Chat:        func() reference { return openAIReference(chatDialect) },
+	Completions: func() reference { return openAIReference(completionsDialect) },
+	Responses:   func() reference { return &responsesReference{} },
+	Messages:    func() reference { return &messagesReference{} },
+}
+
+// openAIReference is the reference decoder of chat and completions.
+type openAIReference dialect
+
+func (o openAIReference) event(data []byte) (Chunk, error) { return referenceEvent(dialect(o), data) }
+func (o openAIReference) body(data []byte) (Chunk, error)  { return referenceBody(dialect(o), data) }
+
 func referenceEvent(as dialect, data []byte) (Chunk, error) {
 	data = bytes.Trim(data, " \t\r\n")
 	if len(data) == 0 {
@@ -113,7 +133,7 @@ func referenceChunk(as dialect, root map[string]any, data []byte) Chunk {
 	meta, _ := root["meta"].(map[string]any)
 	for _, envelope := range []any{root["usage"], root["usageMetadata"], meta["tokens"], root["tokens"]} {
 		if c.Usage.Empty() {
-			c.Usage = referenceUsage(envelope)
+			c.Usage = referenceUsage(envelope, nil)
 		}
 	}
 	if referenceTruthy(root["error"]) || root["object"] == "error" {
@@ -152,22 +172,31 @@ func referenceTruthy(v any) bool {
 	return false
 }
 
-func referenceUsage(v any) metrics.Usage {
-	o, _ := v.(map[string]any)
-	first := func(names ...string) (metrics.Count, string) {
-		for _, name := range names {
-			holder, member := o, name
+// referenceUsage reads usage. Counts that v does not have come from begun.
+func referenceUsage(v, begun any) metrics.Usage {
+	at := func(name string) metrics.Count {
+		for _, from := range []any{v, begun} {
+			holder, _ := from.(map[string]any)
+			member := name
 			if outer, inner, nested := strings.Cut(name, "."); nested {
-				holder, _ = o[outer].(map[string]any)
+				holder, _ = holder[outer].(map[string]any)
 				member = inner
 			}
 			if n := referenceCount(holder[member]); n.Known {
+				return n
+			}
+		}
+		return metrics.Count{}
+	}
+	first := func(names ...string) (metrics.Count, string) {
+		for _, name := range names {
+			if n := at(name); n.Known {
 				return n, name
 			}
 		}
 		return metrics.Count{}, ""
 	}
-	count := func(name string) int64 { return referenceCount(o[name]).N }
+	count := func(name string) int64 { return at(name).N }
 
 	var u metrics.Usage
 	var input, output, reasoning string
@@ -201,3 +230,6 @@ func referenceCount(v any) metrics.Count {
 	}
 	return metrics.Tokens(int64(f))
 }
+
+// hasCount tells whether a usage object has any count at all.
+func hasCount(v any) bool { return referenceUsage(v, nil) != (metrics.Usage{}) }

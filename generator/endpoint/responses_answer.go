@@ -108,8 +108,9 @@ func (d *responsesDecoder) report(e *responsesEvent, kind, data []byte, chunk *C
 	case "response.failed", "response.error", "response.cancelled", "error":
 		e.response.end(chunk)
 		chunk.Err = &ServerError{Message: "the answer has failed", Type: shortName(e.kind)} // if the server says no more
+		e.errored = e.errored || e.message
 	}
-	if e.errored || e.response.errored || chunk.Err != nil && e.message {
+	if e.errored || e.response.errored {
 		chunk.Err = DecodeError(data)
 	}
 }

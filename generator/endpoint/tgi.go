@@ -52,10 +52,11 @@ func (t *tgi) Encode(dst []byte, turn *Turn) ([]byte, string, error) {
 	if payload := recorded(turn); payload != nil {
 		return append(dst, payload...), jsonType, nil
 	}
-	if len(inputTexts(turn.Prompt)) == 0 {
-		return dst, "", errNoText
+	text, err := askedText(turn.Prompt)
+	if err != nil {
+		return dst, "", err
 	}
-	b := body{{"inputs", turn.Prompt.Text()}, {"parameters", t.parameters(turn)}}
+	b := body{{"inputs", text}, {"parameters", t.parameters(turn)}}
 	t.merge(&b, turn)
 	out, err := b.appendTo(dst)
 	return out, jsonType, err
@@ -171,7 +172,7 @@ func (a *tgiAnswer) read(r *root) {
 }
 
 func (a *tgiAnswer) readDetails(r *root) {
-	a.details = r.peek() == '{'
+	a.details, a.finish, a.usage, a.tokens = r.peek() == '{', text{}, metrics.Usage{}, nil
 	for ok := r.enterObject(); ok; ok = r.nextMember() {
 		switch string(r.name()) {
 		case "finish_reason":

@@ -51,10 +51,11 @@ func (t *triton) Encode(dst []byte, turn *Turn) ([]byte, string, error) {
 }
 
 func (t *triton) fields(turn *Turn) (body, error) {
-	if len(inputTexts(turn.Prompt)) == 0 {
-		return nil, errNoText
+	text, err := askedText(turn.Prompt)
+	if err != nil {
+		return nil, err
 	}
-	b := body{{"text_input", turn.Prompt.Text()}}
+	b := body{{"text_input", text}}
 	if turn.MaxOutputTokens > 0 {
 		b.set(t.limits[0], turn.MaxOutputTokens)
 	}

@@ -114,3 +114,31 @@ func FuzzURL(f *testing.F) {
 		}
 	})
 }
+
+func TestParametersReplaceThoseOfTheirName(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, base string
+		params     map[string]string
+		want       string
+	}{
+		{"none", "h?a=1", nil, "http://h/v1?a=1"},
+		{"a new one", "h", map[string]string{"api-version": "2025-01-01"}, "http://h/v1?api-version=2025-01-01"},
+		{"others stay as they stand", "h?x=a%20b&y&z=+", map[string]string{"b": "2", "a": "1 é&"}, "http://h/v1?x=a%20b&y&z=+&a=1+%C3%A9%26&b=2"},
+		{"the same one, however it is written, and twice", "h?a=1&%61=2&b=3&a", map[string]string{"a": "4"}, "http://h/v1?b=3&a=4"},
+		{"a name that is no escape", "h?%zz=1&a=2", map[string]string{"a": "3"}, "http://h/v1?%zz=1&a=3"},
+		{"an empty value", "h?a=1", map[string]string{"a": ""}, "http://h/v1?a="},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := Config{URLParams: c.params}
+			if got, err := cfg.URL(c.base, "/v1"); err != nil || got != c.want {
+				t.Errorf("got %q, %v, want %q", got, err, c.want)
+			}
+		})
+	}
+	cfg := Config{URLParams: map[string]string{"a": "1"}}
+	if got, err := cfg.URL("ftp://h", "/v1"); err == nil {
+		t.Errorf("got %q", got)
+	}
+}

@@ -110,6 +110,12 @@ func (s *scanner) usage() metrics.Usage {
 		s.skip()
 		return metrics.Usage{}
 	}
+	n := s.usageCounts()
+	return n.resolve()
+}
+
+// usageCounts reads the counts of a usage member as they stand.
+func (s *scanner) usageCounts() usageCounts {
 	var n usageCounts
 	for ok := s.enterObject(); ok; ok = s.nextMember() {
 		name := s.name()
@@ -121,7 +127,16 @@ func (s *scanner) usage() metrics.Usage {
 			s.skip()
 		}
 	}
-	return n.resolve()
+	return n
+}
+
+// fill takes the counts that are not known from other.
+func (n *usageCounts) fill(other *usageCounts) {
+	for key := range n {
+		if !n[key].Known {
+			n[key] = other[key]
+		}
+	}
 }
 
 // memberCount reads an object and returns one of its members as a count.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -37,12 +38,14 @@ type BackoffConfig struct {
 }
 
 const (
-	firstPause       = time.Second      // doubles with each step
-	maxAskedPause    = 15 * time.Minute // a server may ask for more, by mistake or not
-	maxOutagePause   = time.Minute
-	refusedPause     = time.Minute // between the requests of a target whose configuration is refused
-	refusalsInARow   = 3           // from here on it is
-	maxBackoffConfig = 15 * time.Minute
+	firstPause     = time.Second      // doubles with each step
+	maxDoublings   = 20               // more than any longest pause has
+	maxAskedPause  = 15 * time.Minute // a server may ask for more, by mistake or not
+	maxOutagePause = time.Minute
+	refusedPause   = time.Minute // between the requests of a target whose configuration is refused
+	refusalsInARow = 3           // from here on it is
+
+	statusOverloaded = 529 // Anthropic and those who follow it
 )
 
 // DefaultBackoffConfig is what an absent block means.
@@ -56,8 +59,8 @@ func (c *BackoffConfig) Validate(path string) []error {
 	if !c.Mode.Valid() {
 		errs = append(errs, invalid.Key(path+".mode", "must be one of %s, %s, %s, got %q", BackoffOff, BackoffRateLimit, BackoffAll, c.Mode))
 	}
-	if c.Max < firstPause || c.Max > maxBackoffConfig {
-		errs = append(errs, invalid.Key(path+".max", "must be between %v and %v, got %v", firstPause, maxBackoffConfig, c.Max))
+	if c.Max < firstPause || c.Max > maxAskedPause {
+		errs = append(errs, invalid.Key(path+".max", "must be between %v and %v, got %v", firstPause, maxAskedPause, c.Max))
 	}
 	if c.ProbeInterval < time.Second || c.ProbeInterval > maxOutagePause {
 		errs = append(errs, invalid.Key(path+".probe_interval", "must be between %v and %v, got %v", time.Second, maxOutagePause, c.ProbeInterval))
@@ -83,15 +86,16 @@ type Backoff struct {
 	mu     sync.Mutex
 	random *rand.Rand
 	pause  pause
-	// steps are the doublings so far, refusals the answers 401, 403 and 404 in a row.
+	began  int64 // when the last pause did: what was sent before knows nothing of it
+	// steps are the doublings since the last success, refusals the answers in a row by which the server refuses the configuration.
 	steps, refusals int
 }
 
-// pause is a time in which arrivals are dropped.
+// pause is a time in which arrivals are dropped, but for probes; the zero value is none.
 type pause struct {
-	began, until int64
-	probes       bool  // one request in each probe interval is sent all the same
-	nextProbe    int64 // first instant at which it may be
+	until int64
+	// probeEvery is the time between probes, 0 = there are none; nextProbe is the first instant at which one may be sent.
+	probeEvery, nextProbe int64
 }
 
 // NewBackoff makes the backoff of a target with a validated c. The seed makes the lengths of its pauses reproducible.
@@ -100,50 +104,137 @@ func NewBackoff(c *BackoffConfig, seed [32]byte) *Backoff {
 		mode:          c.Mode,
 		max:           int64(c.Max),
 		probeInterval: int64(c.ProbeInterval),
+		began:         math.MinInt64,
 		random:        rand.New(rand.NewChaCha8(seed)),
 	}
 }
 
-// Admit tells whether an arrival at now may be sent.
+// Admit tells whether an arrival at now may be sent. In a pause with probes a yes takes the probe of its interval: ask last.
 func (b *Backoff) Admit(now int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if now >= b.pause.until {
-		return true
+	if now < b.pause.open() {
+		return false
 	}
-	if b.pause.probes && now >= b.pause.nextProbe {
-		b.pause.nextProbe = now + b.probeInterval
-		return true
+	if now < b.pause.until {
+		b.pause.nextProbe = now + b.pause.probeEvery
 	}
-	return false
+	return true
 }
 
-// Active tells whether arrivals at now are dropped, but for probes.
-func (b *Backoff) Active(now int64) bool { return now < b.Until() }
+// open is the first instant at which an arrival may be sent.
+func (p *pause) open() int64 {
+	if p.probeEvery > 0 {
+		return min(p.until, p.nextProbe)
+	}
+	return p.until
+}
 
-// Until is the instant from which arrivals are sent again; it lies in the past when no pause is on.
+// Active tells whether a pause is on at now. Probes do not end it.
+func (b *Backoff) Active(now int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return now < b.pause.until
+}
+
+// Until is the first instant at which an arrival may be sent, the next probe included; it lies in the past if no pause is on.
 func (b *Backoff) Until() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.pause.until
+	return b.pause.open()
 }
 
-// Note takes in how a request ended at now.
+// Note takes in how a request ended at now. What we have ended ourselves, or could not even send, says nothing about the server.
 func (b *Backoff) Note(o Observation, now int64) {
-	if b.mode == BackoffOff || o.Outcome == metrics.Cancelled {
+	if b.mode == BackoffOff || o.Outcome == metrics.Cancelled || o.Class == metrics.ErrClientInternal {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if o.Outcome == metrics.Success {
-		b.pause, b.steps, b.refusals = pause{}, 0, 0
-		return
+	// Requests that ran when the pause began do not prolong it, however many fail too, and do not end it: the server let them in before.
+	news := o.Start >= b.began
+	switch {
+	case o.Outcome == metrics.Success:
+		if news {
+			b.pause, b.steps, b.refusals = pause{}, 0, 0
+		}
+	case o.refused():
+		b.refuse(news, now)
+	default:
+		if news {
+			b.accepted()
+		}
+		b.fail(&o, news, now)
 	}
-	b.fail(&o, now)
 }
 
-func (b *Backoff) fail(o *Observation, now int64) {
-	_ = http.StatusTooManyRequests
-	_ = now
-	_ = o
+// fail takes in a failure that may pass by itself.
+func (b *Backoff) fail(o *Observation, news bool, now int64) {
+	switch {
+	case o.asked():
+		asked := int64(min(o.RetryAfter.V, maxAskedPause.Seconds()) * float64(time.Second))
+		if news || now+asked > b.pause.until {
+			b.begin(pause{until: now + asked}, now)
+		}
+	case !news:
+	case o.limited():
+		b.begin(pause{until: now + b.step(b.max)}, now)
+	case b.mode == BackoffAll && o.outage():
+		b.begin(pause{until: now + b.step(int64(maxOutagePause)), probeEvery: b.probeInterval, nextProbe: now + b.probeInterval}, now)
+	}
+}
+
+func (b *Backoff) begin(p pause, now int64) { b.pause, b.began = p, now }
+
+// step is the length of the next pause: between nothing and a bound that doubles, so that many who were refused together do not come back
+// together.
+func (b *Backoff) step(longest int64) int64 {
+	bound := min(longest, int64(firstPause)<<min(b.steps, maxDoublings))
+	b.steps++
+	return b.random.Int64N(bound + 1)
+}
+
+// refuse takes in that the server refuses the configuration. Waiting does not help then, but a person may: it is asked now and then until
+// it answers otherwise.
+func (b *Backoff) refuse(news bool, now int64) {
+	b.refusals++
+	if b.refusals >= refusalsInARow && news {
+		b.begin(pause{until: forever, probeEvery: int64(refusedPause), nextProbe: now + int64(refusedPause)}, now)
+	}
+}
+
+// forever is the end of the pause of a configuration that is refused.
+const forever = math.MaxInt64
+
+// accepted takes in that the configuration is not refused any more, though the request failed otherwise.
+func (b *Backoff) accepted() {
+	b.refusals = 0
+	if b.pause.until == forever {
+		b.pause = pause{}
+	}
+}
+
+// refused tells whether the credential, the model or the URL is not accepted.
+func (o *Observation) refused() bool {
+	return o.Status == http.StatusUnauthorized || o.Status == http.StatusForbidden || o.Status == http.StatusNotFound
+}
+
+// limited tells whether the target sends more than it may.
+func (o *Observation) limited() bool {
+	return o.Status == http.StatusTooManyRequests || o.Class == metrics.ErrHTTP429
+}
+
+// asked tells whether the server says how long it wants to be left alone. One that says 0, or whose clock is late, says nothing.
+func (o *Observation) asked() bool {
+	wants := o.limited() || o.Status == http.StatusServiceUnavailable || o.Status == statusOverloaded
+	return wants && o.RetryAfter.Defined && o.RetryAfter.V > 0
+}
+
+// outage tells whether the server is down or broken.
+func (o *Observation) outage() bool {
+	switch o.Class {
+	case metrics.ErrHTTP5xx, metrics.ErrDNS, metrics.ErrConnect, metrics.ErrTLS, metrics.ErrTimeoutConnect:
+		return true
+	}
+	return false
 }

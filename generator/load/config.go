@@ -4,14 +4,7 @@
 // To add an arrival process: one file with a type that implements Process, one line in the table of processes.go.
 package load
 
-import (
-	"maps"
-	"slices"
-	"strings"
-	"time"
-
-	"github.com/aiperf-exporter/aiperf-exporter/invalid"
-)
+import "time"
 
 // Mode names an arrival process.
 type Mode string
@@ -72,7 +65,7 @@ type Config struct {
 	IdleCap     time.Duration `koanf:"idle_cap" yaml:"idle_cap,omitempty"`
 	StartOffset time.Duration `koanf:"start_offset" yaml:"start_offset,omitempty"` // `replay` only: turns before this time of the recording are left out
 	EndOffset   time.Duration `koanf:"end_offset" yaml:"end_offset,omitempty"`     // `replay` only: turns after this time of the recording are left out
-	Loop        bool          `koanf:"loop" yaml:"loop,omitempty"`                 // `replay` only: begin anew at the end of the recording
+	Loop        *bool         `koanf:"loop" yaml:"loop,omitempty"`                 // `replay` only: `false` stops at the end of the recording; without it, it begins anew
 	// `replay` only: time from the last recorded turn to the first of the next pass; 1s without it
 	LoopGap time.Duration `koanf:"loop_gap" yaml:"loop_gap,omitempty"`
 
@@ -98,9 +91,10 @@ type Config struct {
 	// How late the exporter may wake up before the arrivals that it missed are dropped as `scheduler_late`.
 	MaxCatchup time.Duration `koanf:"max_catchup" yaml:"max_catchup"`
 	// Requests after the start that are sent and checked, but kept out of all series of requests except `aiperf_warmup_requests_total`.
-	WarmupRequests int          `koanf:"warmup_requests" yaml:"warmup_requests,omitempty"`
-	Cancel         CancelConfig `koanf:"cancel" yaml:"cancel,omitempty"`
-	Paused         bool         `koanf:"paused" yaml:"paused,omitempty"` // no arrivals; the series of the target stay
+	WarmupRequests int           `koanf:"warmup_requests" yaml:"warmup_requests,omitempty"`
+	Backoff        BackoffConfig `koanf:"backoff" yaml:"backoff"`
+	Cancel         CancelConfig  `koanf:"cancel" yaml:"cancel,omitempty"`
+	Paused         bool          `koanf:"paused" yaml:"paused,omitempty"` // no arrivals; the series of the target stay
 }
 
 // RampConfig lets the rate change slowly after the start.
@@ -124,26 +118,19 @@ type QueueConfig struct {
 	MaxWait time.Duration `koanf:"max_wait" yaml:"max_wait"`
 }
 
-const (
-	// defaultInterval holds when neither rate nor interval is set: a canary that costs little.
-	defaultInterval = 30 * time.Second
-
-	maxRateHz    = 100_000
-	minInterval  = time.Second / maxRateHz
-	maxInterval  = 30 * 24 * time.Hour
-	maxQueueSize = 100_000
-)
+// defaultInterval holds when neither rate nor interval is set: a canary that costs little.
+const defaultInterval = 30 * time.Second
 
 // DefaultConfig is what an absent block means. Rate and Interval are both 0, which Hz reads as one request in 30 s, so that the default
 // never conflicts with the one that a user sets.
 func DefaultConfig() Config {
 	return Config{
 		Mode:        Constant,
-		Loop:        true,
 		MaxInFlight: 8,
 		OnFull:      Drop,
 		Queue:       QueueConfig{Size: 16, MaxWait: 2 * time.Second},
 		MaxCatchup:  time.Second,
+		Backoff:     DefaultBackoffConfig(),
 	}
 }
 
@@ -158,59 +145,5 @@ func (c *Config) Hz() float64 {
 	return float64(time.Second) / float64(defaultInterval)
 }
 
-// Validate finds what is wrong, by key below path.
-func (c *Config) Validate(path string) []error {
-	errs := c.validatePace(path)
-	wrong := func(key, format string, args ...any) {
-		errs = append(errs, invalid.Key(path+"."+key, format, args...))
-	}
-	if c.MaxInFlight < 1 {
-		wrong("max_in_flight", "must be >= 1, got %d", c.MaxInFlight)
-	}
-	if !c.OnFull.Valid() {
-		wrong("on_full", "must be one of %s, %s, got %q", Drop, Queue, c.OnFull)
-	}
-	if c.Queue.Size < 1 || c.Queue.Size > maxQueueSize {
-		wrong("queue.size", "must be between 1 and %d, got %d", maxQueueSize, c.Queue.Size)
-	}
-	if c.Queue.MaxWait <= 0 {
-		wrong("queue.max_wait", "must be > 0, got %v", c.Queue.MaxWait)
-	}
-	if c.MaxCatchup <= 0 {
-		wrong("max_catchup", "must be > 0, got %v", c.MaxCatchup)
-	}
-	if c.WarmupRequests < 0 {
-		wrong("warmup_requests", "must be >= 0, got %d", c.WarmupRequests)
-	}
-	return errs
-}
-
-// validatePace checks what the arrival process is made from.
-func (c *Config) validatePace(path string) []error {
-	var errs []error
-	wrong := func(key, format string, args ...any) {
-		errs = append(errs, invalid.Key(path+"."+key, format, args...))
-	}
-	switch {
-	case !c.Mode.Valid():
-		wrong("mode", "unknown mode %q, must be one of %s", c.Mode, modeList())
-	}
-	switch {
-	case c.Rate != 0 && c.Interval != 0:
-		wrong("interval", "excludes rate, set exactly one of the two")
-	case c.Rate != 0 && !(c.Rate <= maxRateHz && c.Rate*maxInterval.Seconds() >= 1): // so written, NaN is wrong too
-		wrong("rate", "must be > 0, at most %d requests per second and at least one in %v, got %v", maxRateHz, maxInterval, c.Rate)
-	case c.Interval != 0 && (c.Interval < minInterval || c.Interval > maxInterval):
-		wrong("interval", "must be between %v and %v, got %v", minInterval, maxInterval, c.Interval)
-	}
-	return errs
-}
-
-// modeList is the modes that can be run, for messages.
-func modeList() string {
-	names := make([]string, 0, len(processes))
-	for _, m := range slices.Sorted(maps.Keys(processes)) {
-		names = append(names, string(m))
-	}
-	return strings.Join(names, ", ")
-}
+// loops tells whether a recording begins anew at its end.
+func (c *Config) loops() bool { return c.Loop == nil || *c.Loop }

@@ -1,36 +1,89 @@
 package load
 
-import "sync"
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
 
-// Limiter bounds what all targets send together and shares it fairly between them. It answers yes or no and never waits, so that no
-// target can delay another; a no is a drop with the reason global_limit. Safe for concurrent use.
+// Limiter bounds what all targets send together, and shares it fairly. It answers yes or no and never waits, so that no target can delay
+// another; a no is a drop with the reason global_limit. Safe for concurrent use.
+//
+// The rate is limited by a token bucket that holds one second's worth, at least two tokens. Independent targets now and then want to send
+// in the same millisecond; a smaller bucket would refuse them at a mean rate far below the limit. In any t seconds at most rate*(t+1)
+// requests pass, or rate*t + 2 below 2/s.
+//
+// All targets have equal shares of the rate and of the slots, and what one does not use is left to the others. The limiter keeps for each
+// target how far it is ahead: what it has had beyond what its share has paid off since. A target that is ahead may only take what leaves
+// something for those who are behind: half of the bucket, a twentieth of the slots and at least one. So it cannot drain what another one
+// asks for now and then, and needs no queue for that. With a single slot nothing can be left: first come, first served.
 type Limiter struct {
 	maxInFlight int     // 0 = none
+	kept        int     // slots that are left for those who are behind
+	slotsPaid   float64 // of the slots; less than can be used, so that who uses all that others leave stays ahead
 	rateHz      float64 // 0 = none
 	burst       float64
 
 	mu       sync.Mutex
+	shares   []*Share
 	inFlight int
 	tokens   float64
-	filled   int64 // instant up to which tokens were added
+	now      int64 // instant up to which tokens were added and shares paid
 }
 
 // Share is the part of one target in a limiter.
 type Share struct {
 	limiter *Limiter
+	held    int
+	claim   int64 // until then a slot is kept from those who are ahead of it
+	ahead   [resources]float64
 }
+
+// resource is what is shared.
+type resource int
+
+const (
+	rate      resource = iota // in requests
+	slots                     // in seconds of one slot
+	resources = 2
+)
+
+const (
+	keptParts = 20 // of the slots
+	// memory bounds how far ahead a target can be, in seconds of all slots: so long it takes until a hog is forgiven.
+	memory = 10
+	// claimTime is how long a target that was refused may take to ask again.
+	claimTime = int64(10 * time.Second)
+)
 
 // NewLimiter makes a limiter; a limit of 0 is none. maxRateHz is in requests per second.
 func NewLimiter(maxInFlight int, maxRateHz float64) *Limiter {
-	burst := max(1, maxRateHz)
-	return &Limiter{maxInFlight: maxInFlight, rateHz: maxRateHz, burst: burst, tokens: burst}
+	burst := max(2, maxRateHz)
+	l := &Limiter{maxInFlight: maxInFlight, rateHz: maxRateHz, burst: burst, tokens: burst}
+	if maxInFlight > 1 {
+		l.kept = max(1, maxInFlight/keptParts)
+	}
+	l.slotsPaid = max(float64(maxInFlight-2*l.kept), float64(maxInFlight)/2)
+	return l
 }
 
-// Join adds a target; all have equal shares. It has to Leave when it sends no more.
-func (l *Limiter) Join() *Share { return &Share{limiter: l} }
+// Join adds a target. It has to Leave when it sends no more.
+func (l *Limiter) Join() *Share {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := &Share{limiter: l}
+	l.shares = append(l.shares, s)
+	return s
+}
 
 // Leave removes the target. Its requests that still run count until they are released.
-func (s *Share) Leave() {}
+func (s *Share) Leave() {
+	l := s.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shares = slices.DeleteFunc(l.shares, func(other *Share) bool { return other == s })
+}
 
 // Acquire asks for permission to send at now, in nanoseconds of a clock that does not go back. After a yes, Release when the request has
 // ended.
@@ -38,31 +91,119 @@ func (s *Share) Acquire(now int64) bool {
 	l := s.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.maxInFlight > 0 && l.inFlight >= l.maxInFlight {
+	l.advance(now)
+	if l.maxInFlight > 0 && float64(l.maxInFlight-l.inFlight-1) < s.leavesSlots() {
+		s.claim = now + claimTime
 		return false
 	}
 	if l.rateHz > 0 {
-		// Targets read the clock before they get the lock, so now may be a little older than filled.
-		if now > l.filled {
-			l.tokens = min(l.burst, l.tokens+float64(now-l.filled)*l.rateHz/1e9)
-			l.filled = now
-		}
-		if l.tokens < 1 {
+		if l.tokens-1 < s.leavesTokens() {
 			return false
 		}
 		l.tokens--
+		s.ahead[rate] = min(s.ahead[rate]+1, l.burst)
 	}
+	s.claim = 0
+	s.held++
 	l.inFlight++
 	return true
 }
 
 // Release tells that a request which Acquire had allowed ended at now.
-func (s *Share) Release(int64) {
+func (s *Share) Release(now int64) {
 	l := s.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.inFlight == 0 {
+	if s.held == 0 {
 		panic("load: release of a permission that was not given")
 	}
+	l.advance(now)
+	s.held--
 	l.inFlight--
+}
+
+// leavesTokens is how many tokens the target has to leave for others: as many as it is ahead, at most half of the bucket.
+func (s *Share) leavesTokens() float64 {
+	if len(s.limiter.shares) == 1 {
+		return 0
+	}
+	return min(s.ahead[rate], s.limiter.burst/2)
+}
+
+// leavesSlots is how many slots the target has to leave for others: one as soon as it has any itself, and if it is ahead, all that are kept,
+// and one for each target behind it that was refused lately.
+func (s *Share) leavesSlots() float64 {
+	l := s.limiter
+	if len(l.shares) == 1 {
+		return 0
+	}
+	var claims int
+	for _, other := range l.shares {
+		if other.claim > l.now && other.ahead[slots] < s.ahead[slots] {
+			claims++
+		}
+	}
+	leaves := min(max(s.ahead[slots], float64(min(s.held, 1))), float64(l.kept))
+	return leaves + float64(min(claims, max(1, l.kept)))
+}
+
+// advance brings tokens and shares to the instant now. Targets read the clock before they get the lock, so now may be a little older than
+// what was seen before.
+func (l *Limiter) advance(now int64) {
+	if now <= l.now {
+		return
+	}
+	seconds := float64(now-l.now) / 1e9
+	l.now = now
+	if l.rateHz > 0 {
+		// While the bucket is empty nobody's share pays off: those who are behind cannot use theirs either.
+		paying := seconds - max(0, 1-l.tokens)/l.rateHz
+		l.tokens = min(l.burst, l.tokens+seconds*l.rateHz)
+		l.pay(rate, paying*l.rateHz)
+	}
+	if l.maxInFlight > 0 {
+		for _, s := range l.shares {
+			s.ahead[slots] = min(s.ahead[slots]+float64(s.held)*seconds, memory*float64(l.maxInFlight))
+		}
+		var paid float64
+		if l.inFlight < l.maxInFlight {
+			paid = l.slotsPaid * seconds
+		}
+		l.pay(slots, paid)
+		l.level()
+	}
+}
+
+// pay pays an amount in equal parts to the targets that are ahead; what one does not need is left to the others.
+func (l *Limiter) pay(r resource, amount float64) {
+	for amount > 0 {
+		var ahead int
+		for _, s := range l.shares {
+			if s.ahead[r] > 0 {
+				ahead++
+			}
+		}
+		if ahead == 0 {
+			return
+		}
+		part := amount / float64(ahead)
+		amount = 0
+		for _, s := range l.shares {
+			if s.ahead[r] > 0 {
+				amount += max(0, part-s.ahead[r])
+				s.ahead[r] = max(0, s.ahead[r]-part)
+			}
+		}
+	}
+}
+
+// level lets the target that has had least of the slots be ahead of nobody. If all want more than there is, only the differences count.
+func (l *Limiter) level() {
+	if len(l.shares) == 0 {
+		return
+	}
+	least := slices.MinFunc(l.shares, func(a, b *Share) int { return cmp.Compare(a.ahead[slots], b.ahead[slots]) }).ahead[slots]
+	for _, s := range l.shares {
+		s.ahead[slots] -= least
+	}
 }

@@ -1,6 +1,7 @@
 package load_test
 
 import (
+	"container/heap"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -15,8 +16,10 @@ import (
 func TestLimiterWithoutLimitsAlwaysSaysYes(t *testing.T) {
 	t.Parallel()
 	l := load.NewLimiter(0, 0)
+	l.Join()
+	s := l.Join()
 	for i := range 10_000 {
-		if !l.Acquire(0) {
+		if !s.Acquire(0) {
 			t.Fatalf("request %d refused", i)
 		}
 	}
@@ -24,20 +27,20 @@ func TestLimiterWithoutLimitsAlwaysSaysYes(t *testing.T) {
 
 func TestLimiterBoundsRequestsInFlight(t *testing.T) {
 	t.Parallel()
-	l := load.NewLimiter(2, 0)
+	s := load.NewLimiter(2, 0).Join()
 	for range 2 {
-		if !l.Acquire(1) {
+		if !s.Acquire(1) {
 			t.Error("refused below the limit")
 		}
 	}
-	if l.Acquire(1) {
+	if s.Acquire(1) {
 		t.Error("allowed a third request")
 	}
-	l.Release()
-	if !l.Acquire(2) {
+	s.Release(2)
+	if !s.Acquire(2) {
 		t.Error("refused after a release")
 	}
-	if l.Acquire(2) {
+	if s.Acquire(2) {
 		t.Error("allowed a third request after a release")
 	}
 }
@@ -54,15 +57,15 @@ func TestLimiterBucketHoldsOneSecond(t *testing.T) {
 			[]int64{0, 0, 0, 0, 0, 0, 199e6, 200e6, 201e6, 400e6},
 			[]bool{true, true, true, true, true, false, false, true, false, true},
 		},
-		"one in ten seconds: a single one at once": {
+		"one in ten seconds: two at once, then one each 10 s": {
 			0.1,
-			[]int64{0, 5e9, 9e9, 10e9, 10e9, 40e9, 40e9},
-			[]bool{true, false, false, true, false, true, false},
+			[]int64{0, 0, 5e9, 9e9, 10e9, 10e9, 40e9, 40e9, 40e9},
+			[]bool{true, true, false, false, true, false, true, true, false},
 		},
 		"an older instant adds nothing": {
 			1,
-			[]int64{9e9, 5e9, 9e9, 10e9},
-			[]bool{true, false, false, true},
+			[]int64{9e9, 9e9, 5e9, 9e9, 10e9},
+			[]bool{true, true, false, false, true},
 		},
 		"an older instant takes nothing": {
 			3,
@@ -72,10 +75,10 @@ func TestLimiterBucketHoldsOneSecond(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := load.NewLimiter(0, test.rateHz)
+			s := load.NewLimiter(0, test.rateHz).Join()
 			got := make([]bool, len(test.at))
 			for i, at := range test.at {
-				got[i] = l.Acquire(at)
+				got[i] = s.Acquire(at)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("answers (-want +got):\n%s", diff)
@@ -86,43 +89,301 @@ func TestLimiterBucketHoldsOneSecond(t *testing.T) {
 
 func TestLimiterRefusedForItsSlotsKeepsItsTokens(t *testing.T) {
 	t.Parallel()
-	l := load.NewLimiter(1, 1)
-	l.Acquire(0)
+	s := load.NewLimiter(1, 1).Join()
+	s.Acquire(0)
 	for range 100 {
-		if l.Acquire(second) {
+		if s.Acquire(second) {
 			t.Fatal("two in flight")
 		}
 	}
-	l.Release()
-	if !l.Acquire(second) {
+	s.Release(second)
+	if !s.Acquire(second) {
 		t.Error("the refusals took tokens")
 	}
 }
 
-// TestLimiterOverAnyWindow checks the promise at most rate*(t+1) for all windows of a random load at twice the limit.
+// asker is a target in a simulation: it asks at random instants, or evenly, and holds what it gets for a time.
+type asker struct {
+	hz     float64
+	even   bool
+	holds  time.Duration
+	share  *load.Share
+	random *rand.Rand
+
+	asked, got int     // from steady on
+	slotTime   float64 // of what it got from steady on, in seconds
+}
+
+func (a *asker) next(now int64) int64 {
+	gap := 1.0
+	if !a.even {
+		gap = a.random.ExpFloat64()
+	}
+	return now + max(1, int64(gap*1e9/a.hz))
+}
+
+// event is an asker that asks, or gives back.
+type event struct {
+	at      int64
+	asker   *asker
+	release bool
+}
+
+type events []event
+
+func (e events) Len() int           { return len(e) }
+func (e events) Less(i, j int) bool { return e[i].at < e[j].at }
+func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// passed is when requests were allowed, and the most that ran at once.
+type passed struct {
+	at   []int64
+	most int
+}
+
+// contend runs askers against a limiter until end; their counts begin at steady.
+func contend(t *testing.T, l *load.Limiter, steady, end time.Duration, askers []*asker) passed {
+	t.Helper()
+	var queue events
+	for i, a := range askers {
+		a.share = l.Join()
+		a.random = rand.New(rand.NewPCG(uint64(i), 7))
+		heap.Push(&queue, event{at: int64(a.random.Float64() * 1e9 / a.hz), asker: a})
+	}
+	var out passed
+	var running int
+	for queue.Len() > 0 {
+		e := heap.Pop(&queue).(event)
+		if e.at > int64(end) {
+			break
+		}
+		if e.release {
+			e.asker.share.Release(e.at)
+			running--
+			continue
+		}
+		ok := e.asker.share.Acquire(e.at)
+		if ok {
+			running++
+			out.at = append(out.at, e.at)
+			out.most = max(out.most, running)
+			heap.Push(&queue, event{at: e.at + int64(e.asker.holds), asker: e.asker, release: true})
+		}
+		if e.at >= int64(steady) {
+			e.asker.asked++
+			if ok {
+				e.asker.got++
+				e.asker.slotTime += e.asker.holds.Seconds()
+			}
+		}
+		heap.Push(&queue, event{at: e.asker.next(e.at), asker: e.asker})
+	}
+	return out
+}
+
+func within(t *testing.T, what string, got, low, high float64) {
+	t.Helper()
+	if got < low || got > high {
+		t.Errorf("%s = %v, want %v to %v", what, got, low, high)
+	}
+}
+
+// TestLimiterOverAnyWindow checks the promise, at most rate*(t+1), for all windows of a load at twice the limit.
 func TestLimiterOverAnyWindow(t *testing.T) {
 	t.Parallel()
 	const rate = 50
-	l := load.NewLimiter(0, rate)
-	random := rand.New(rand.NewPCG(1, 1))
-	var now int64
-	var passed []int64
-	for range 6000 {
-		now += int64(random.ExpFloat64() * 1e9 / (2 * rate))
-		if l.Acquire(now) {
-			passed = append(passed, now)
-		}
-	}
-	for i := range passed {
-		for j := i; j < len(passed); j++ {
-			seconds := time.Duration(passed[j] - passed[i]).Seconds()
+	got := contend(t, load.NewLimiter(0, rate), 0, time.Minute, []*asker{{hz: 70}, {hz: 30}})
+	for i := range got.at {
+		for j := i; j < len(got.at); j++ {
+			seconds := time.Duration(got.at[j] - got.at[i]).Seconds()
 			if n := float64(j - i + 1); n > rate*(seconds+1)+1e-6 {
 				t.Fatalf("%v requests in %v s", n, seconds)
 			}
 		}
 	}
-	if share := float64(len(passed)) / (float64(now) / 1e9 * rate); share < 0.98 {
-		t.Errorf("only %v of the allowed rate was used", share)
+	within(t, "share of the allowed rate that was used", float64(len(got.at))/(60*rate), 0.98, 1.02)
+}
+
+func TestLimiterSharesTheRateFairly(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		rateHz float64
+		askers []*asker
+		wantHz []float64 // of each
+	}{
+		"a modest one gets all it asks for beside two greedy ones": {
+			50, []*asker{{hz: 1000}, {hz: 300}, {hz: 5}}, []float64{22.5, 22.5, 5},
+		},
+		"one that asks once a minute too": {
+			2, []*asker{{hz: 100}, {hz: 100, even: true}, {hz: 1. / 60, even: true}}, []float64{.99, .99, 1. / 60},
+		},
+		"who asks more often gets no more": {
+			50, []*asker{{hz: 5000}, {hz: 60, even: true}}, []float64{25, 25},
+		},
+		"below two a second": {
+			0.5, []*asker{{hz: 10}, {hz: 3}, {hz: .02, even: true}}, []float64{.24, .24, .02},
+		},
+		"one alone gets everything beside idle ones": {
+			50, []*asker{{hz: 200}, {hz: 1e-6}, {hz: 1e-6}, {hz: 1e-6}}, []float64{50, 0, 0, 0},
+		},
+		"those who are below their share leave the rest to the others": {
+			60, []*asker{{hz: 500}, {hz: 500}, {hz: 15}, {hz: 5}}, []float64{20, 20, 15, 5},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const steady, end = 10 * time.Minute, 70 * time.Minute
+			contend(t, load.NewLimiter(0, test.rateHz), steady, end, test.askers)
+			for i, a := range test.askers {
+				got := float64(a.got) / (end - steady).Seconds()
+				t.Logf("asker %d: %v/s, refused %d of %d", i, got, a.asked-a.got, a.asked)
+				within(t, "requests per second", got, test.wantHz[i]*.94, test.wantHz[i]*1.06+1e-3)
+			}
+		})
+	}
+}
+
+func TestLimiterSharesTheSlotsFairly(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		maxInFlight int
+		askers      []*asker
+		wantSlots   []float64 // of each, on average
+		wantUsed    float64   // at least
+	}{
+		"a modest one gets all it asks for beside two greedy ones": {
+			64, []*asker{{hz: 1000, holds: 2 * time.Second}, {hz: 100, holds: 3 * time.Second}, {hz: .2, holds: time.Second}},
+			[]float64{30.5, 30.5, .2}, 0.95,
+		},
+		"long requests get no more than short ones": {
+			40, []*asker{{hz: 500, holds: 20 * time.Second}, {hz: 500, holds: time.Second}}, []float64{19.5, 19.5}, 0.95,
+		},
+		"one alone gets nearly everything beside idle ones": {
+			20, []*asker{{hz: 2000, holds: time.Second}, {hz: 1e-6}, {hz: 1e-6}}, []float64{19, 0, 0}, 0.949,
+		},
+		"two with two slots": {
+			2, []*asker{{hz: 1000, holds: time.Second}, {hz: 200, holds: time.Second}}, []float64{1, 1}, 0.95,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const steady, end = 5 * time.Minute, 25 * time.Minute
+			got := contend(t, load.NewLimiter(test.maxInFlight, 0), steady, end, test.askers)
+			if got.most > test.maxInFlight {
+				t.Errorf("%d in flight", got.most)
+			}
+			var used float64
+			for i, a := range test.askers {
+				average := a.slotTime / (end - steady).Seconds()
+				t.Logf("asker %d: %v slots, refused %d of %d", i, average, a.asked-a.got, a.asked)
+				within(t, "slots", average, test.wantSlots[i]*.9, test.wantSlots[i]*1.1+1e-3)
+				used += average
+			}
+			within(t, "used slots", used/float64(test.maxInFlight), test.wantUsed, 1.01)
+		})
+	}
+}
+
+// TestLimiterNeverRefusesAModestTarget: once the greedy ones are at their shares, one that asks for less than its own always gets it.
+func TestLimiterNeverRefusesAModestTarget(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		maxInFlight int
+		rateHz      float64
+		modest      *asker
+	}{
+		"by rate":                        {0, 50, &asker{hz: 12, even: true}},
+		"by rate, at random instants":    {0, 50, &asker{hz: 6}},
+		"by rate, now and then":          {0, 3, &asker{hz: .01}},
+		"by slots":                       {64, 0, &asker{hz: .5, even: true, holds: 3 * time.Second}},
+		"by slots, with few":             {4, 0, &asker{hz: .1, even: true, holds: 5 * time.Second}},
+		"by slots, two at the same time": {64, 0, &asker{hz: .5, even: true, holds: 3900 * time.Millisecond}},
+		"by both":                        {64, 30, &asker{hz: 1, even: true, holds: 900 * time.Millisecond}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			greedy := []*asker{{hz: 500, holds: 2 * time.Second}, {hz: 200, holds: 5 * time.Second}}
+			contend(t, load.NewLimiter(test.maxInFlight, test.rateHz), 2*time.Minute, time.Hour, append(greedy, test.modest))
+			if m := test.modest; m.asked == 0 || m.got != m.asked {
+				t.Errorf("%d of %d refused", m.asked-m.got, m.asked)
+			}
+			for _, g := range greedy {
+				if g.got == 0 {
+					t.Error("a greedy one starves")
+				}
+			}
+		})
+	}
+}
+
+// TestLimiterStarvesNobody: hundreds of targets want far more than there is, some of them ask a thousand times as often as others.
+func TestLimiterStarvesNobody(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		maxInFlight int
+		rateHz      float64
+		holds       time.Duration
+		fair        float64 // requests per second of each
+	}{
+		"by rate":  {0, 50, 0, 50. / 300},
+		"by slots": {64, 0, 2 * time.Second, 64. / 2 / 300},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			askers := make([]*asker, 300)
+			for i := range askers {
+				askers[i] = &asker{hz: .5, even: true, holds: test.holds}
+				if i < 20 {
+					askers[i].hz = 100
+				}
+			}
+			const steady, end = 2 * time.Minute, 12 * time.Minute
+			contend(t, load.NewLimiter(test.maxInFlight, test.rateHz), steady, end, askers)
+			var total, least, most float64
+			least = 1e9
+			for _, a := range askers {
+				got := float64(a.got) / (end - steady).Seconds() / test.fair
+				total, least, most = total+got, min(least, got), max(most, got)
+			}
+			t.Logf("least %v, most %v, all %v of the fair share", least, most, total/300)
+			within(t, "least of a fair share", least, 0.6, 1)
+			within(t, "most of a fair share", most, 1, 1.7)
+			within(t, "use", total/300, 0.95, 1.01)
+		})
+	}
+}
+
+func TestLimiterForgetsATargetThatLeaves(t *testing.T) {
+	t.Parallel()
+	l := load.NewLimiter(4, 0)
+	a, b := l.Join(), l.Join()
+	for range 3 {
+		if !a.Acquire(0) {
+			t.Fatal("refused")
+		}
+	}
+	if a.Acquire(second) {
+		t.Error("took the last slot, which is kept for the other")
+	}
+	b.Leave()
+	if !a.Acquire(second) {
+		t.Error("a slot is kept for a target that has left")
+	}
+	a.Leave()
+	for range 4 {
+		a.Release(2 * second)
+	}
+	c := l.Join()
+	for range 4 {
+		if !c.Acquire(3 * second) {
+			t.Error("the slots of a target that has left were not given back")
+		}
 	}
 }
 
@@ -133,8 +394,10 @@ func TestLimiterUnderConcurrency(t *testing.T) {
 	var targets sync.WaitGroup
 	for range 8 {
 		targets.Go(func() {
-			for range 2000 {
-				if !l.Acquire(0) {
+			s := l.Join()
+			defer s.Leave()
+			for now := range int64(2000) {
+				if !s.Acquire(now) {
 					continue
 				}
 				if n := running.Add(1); n > 3 {
@@ -142,7 +405,7 @@ func TestLimiterUnderConcurrency(t *testing.T) {
 				}
 				allowed.Add(1)
 				running.Add(-1)
-				l.Release()
+				s.Release(now)
 			}
 		})
 	}
@@ -159,17 +422,25 @@ func TestLimiterReleaseWithoutPermissionPanics(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	load.NewLimiter(0, 0).Release()
+	load.NewLimiter(0, 0).Join().Release(1)
 }
 
 func BenchmarkLimiter(b *testing.B) {
-	b.ReportAllocs()
-	l := load.NewLimiter(64, 1e9)
-	var now int64
-	for b.Loop() {
-		now += 1000
-		if l.Acquire(now) {
-			l.Release()
-		}
+	for name, targets := range map[string]int{"1 target": 1, "300 targets": 300} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			l := load.NewLimiter(64, 1e9)
+			shares := make([]*load.Share, targets)
+			for i := range shares {
+				shares[i] = l.Join()
+			}
+			var now int64
+			for i := 0; b.Loop(); i++ {
+				now += 1000
+				if s := shares[i%targets]; s.Acquire(now) {
+					s.Release(now)
+				}
+			}
+		})
 	}
 }

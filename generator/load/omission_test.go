@@ -21,16 +21,16 @@ type fate struct {
 // simulate runs the first n arrivals of c against a server that answers a request of the instant start at serve(start), with the loop that
 // a target has: wake up at the next arrival, end of a request or deadline, take what the queue has, offer what is due.
 func simulate(c *load.Config, n int, serve func(start int64) int64) []fate {
-	schedule, gate := load.NewSchedule(c, &load.Origin{}), load.NewGate(c)
+	schedule, gate := load.NewSchedule(c, &load.Origin{}, nil), load.NewGate(c)
 	var fates []fate
 	var ends []int64 // of the requests in flight, ascending
-	settle := func(sched, now int64, d load.Decision) {
+	settle := func(a load.Arrival, now int64, d load.Decision) {
 		switch d.Verdict {
 		case load.Dropped:
-			fates = append(fates, fate{Sched: sched, Dropped: d.Reason})
+			fates = append(fates, fate{Sched: a.Sched, Dropped: d.Reason})
 		case load.Send:
 			end := serve(now)
-			fates = append(fates, fate{Sched: sched, Start: now, End: end})
+			fates = append(fates, fate{Sched: a.Sched, Start: now, End: end})
 			ends = append(ends, end)
 			slices.Sort(ends)
 		case load.Queued:
@@ -39,7 +39,7 @@ func simulate(c *load.Config, n int, serve func(start int64) int64) []fate {
 	for offered := 0; offered < n || gate.Queued() > 0; {
 		now := int64(math.MaxInt64)
 		if offered < n {
-			now = schedule.Peek()
+			now = next(schedule)
 		}
 		if at, ok := gate.Deadline(); ok {
 			now = min(now, at)
@@ -49,15 +49,15 @@ func simulate(c *load.Config, n int, serve func(start int64) int64) []fate {
 		}
 		for len(ends) > 0 && ends[0] <= now {
 			ends = ends[1:]
-			gate.Release(now)
+			gate.Release(now, true)
 		}
-		for sched, d, ok := gate.Next(now); ok; sched, d, ok = gate.Next(now) {
-			settle(sched, now, d)
+		for a, d, ok := gate.Next(now); ok; a, d, ok = gate.Next(now) {
+			settle(a, now, d)
 		}
-		for offered < n && schedule.Peek() <= now {
-			sched := schedule.Pop()
+		for offered < n && next(schedule) <= now {
+			a := schedule.Pop()
 			offered++
-			settle(sched, now, gate.Offer(sched, now))
+			settle(a, now, gate.Offer(a, now))
 		}
 	}
 	slices.SortFunc(fates, func(a, b fate) int { return int(a.Sched - b.Sched) })

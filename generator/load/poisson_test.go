@@ -14,12 +14,12 @@ import (
 func TestPoissonLosesNoFractions(t *testing.T) {
 	t.Parallel()
 	const n = 100_000
-	p := newPoisson(&Config{Rate: 70_000}, &Origin{Seed: 1, Target: "a"})
+	p := newSteady(70_000, newExponential(&Origin{Seed: 1, Target: "a"}))
 	random := rand.New(rand.NewChaCha8(seed.Derive(1, "load.poisson", "a")))
 	sum := new(big.Float).SetPrec(200)
 	var got int64
 	for range n {
-		got = p.Next()
+		got, _ = p.Next()
 		sum.Add(sum, big.NewFloat(random.ExpFloat64()*(1e9/70_000.0)))
 	}
 	if want, _ := sum.Int64(); got != want {
@@ -32,11 +32,11 @@ func TestPoissonKeepsNanosecondsForCenturies(t *testing.T) {
 	t.Parallel()
 	const far = 6_300_000_000_000_000_001
 	intervals := func(from int64) []int64 {
-		p := newPoisson(&Config{Rate: 100_000}, &Origin{Seed: 1}).(*poisson)
+		p := newSteady(100_000, newExponential(&Origin{Seed: 1}))
 		p.sum = from
 		out := make([]int64, 1000)
 		for i, last := 0, from; i < len(out); i++ {
-			at := p.Next()
+			at, _ := p.Next()
 			out[i], last = at-last, at
 		}
 		return out

@@ -22,11 +22,20 @@ func config(mode load.Mode, rateHz float64) *load.Config {
 	return &c
 }
 
+// next is the instant of the next arrival, of which there has to be one.
+func next(s *load.Schedule) int64 {
+	at, ok := s.Peek()
+	if !ok {
+		panic("there is no next arrival")
+	}
+	return at
+}
+
 // arrivals takes the next n instants.
 func arrivals(s *load.Schedule, n int) []int64 {
 	out := make([]int64, n)
 	for i := range out {
-		out[i] = s.Pop()
+		out[i] = s.Pop().Sched
 	}
 	return out
 }
@@ -51,7 +60,7 @@ func TestConstantIsOnAnAbsoluteGrid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const anchor = 77
-			got := arrivals(load.NewSchedule(test.config, &load.Origin{Anchor: anchor}), len(test.want))
+			got := arrivals(load.NewSchedule(test.config, &load.Origin{Anchor: anchor}, nil), len(test.want))
 			for i := range got {
 				got[i] -= anchor
 			}
@@ -80,11 +89,11 @@ func TestConstantDoesNotDrift(t *testing.T) {
 				want := new(big.Int).Quo(exact.Num(), exact.Denom()).Int64()
 				c := config(load.Constant, rate)
 				c.MaxCatchup = 1
-				s := load.NewSchedule(c, &load.Origin{})
+				s := load.NewSchedule(c, &load.Origin{}, nil)
 				if skipped := s.SkipLate(want - tolerance); skipped != n {
 					t.Errorf("n = %d: %d arrivals before it", n, skipped)
 				}
-				if got := s.Peek(); got > want || got < want-tolerance {
+				if got := next(s); got > want || got < want-tolerance {
 					t.Errorf("n = %d: at %d, want %d", n, got, want)
 				}
 			}
@@ -97,7 +106,7 @@ func TestPhaseSpreadsTargetsAndSurvivesARestart(t *testing.T) {
 	const wall = 1_790_000_000 * second
 	c := config(load.Constant, 0.7)
 	first := func(instance, target string, wall int64) int64 {
-		return load.NewSchedule(c, &load.Origin{Wall: wall, Instance: instance, Target: target}).Peek()
+		return next(load.NewSchedule(c, &load.Origin{Wall: wall, Instance: instance, Target: target}, nil))
 	}
 	period := int64(math.Round(1e9 / 0.7))
 	a := first("exporter-1", "a", wall)
@@ -137,8 +146,8 @@ func TestPhasesAreSpreadEvenly(t *testing.T) {
 	var tenths [10]int
 	const targets = 10_000
 	for i := range targets {
-		s := load.NewSchedule(c, &load.Origin{Wall: 1_790_000_000*second + 123_456_789, Instance: "i", Target: fmt.Sprint("target-", i)})
-		tenths[s.Peek()*10/second]++
+		s := load.NewSchedule(c, &load.Origin{Wall: 1_790_000_000*second + 123_456_789, Instance: "i", Target: fmt.Sprint("target-", i)}, nil)
+		tenths[next(s)*10/second]++
 	}
 	for i, n := range tenths {
 		// 1000 expected, standard deviation 30.
@@ -154,7 +163,7 @@ func TestPoissonHasExponentialIntervals(t *testing.T) {
 	for _, rate := range []float64{0.02, 1, 50, 100_000} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
 			t.Parallel()
-			s := load.NewSchedule(config(load.Poisson, rate), &load.Origin{Seed: 7, Target: "a"})
+			s := load.NewSchedule(config(load.Poisson, rate), &load.Origin{Seed: 7, Target: "a"}, nil)
 			var sum, squares float64
 			var previous int64
 			var above int // intervals longer than the mean: a share of 1/e
@@ -183,7 +192,7 @@ func TestPoissonHasExponentialIntervals(t *testing.T) {
 func TestPoissonIsReproducible(t *testing.T) {
 	t.Parallel()
 	sequence := func(seed uint64, target string) []int64 {
-		return arrivals(load.NewSchedule(config(load.Poisson, 2), &load.Origin{Seed: seed, Target: target}), 100)
+		return arrivals(load.NewSchedule(config(load.Poisson, 2), &load.Origin{Seed: seed, Target: target}, nil), 100)
 	}
 	base := sequence(7, "a")
 	if diff := cmp.Diff(base, sequence(7, "a")); diff != "" {
@@ -205,17 +214,17 @@ func TestAStallLeavesNoOffset(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			c := config(mode, 20)
-			undisturbed := arrivals(load.NewSchedule(c, &load.Origin{Seed: 1, Anchor: 5}), 4000)
+			undisturbed := arrivals(load.NewSchedule(c, &load.Origin{Seed: 1, Anchor: 5}, nil), 4000)
 
-			s := load.NewSchedule(c, &load.Origin{Seed: 1, Anchor: 5})
+			s := load.NewSchedule(c, &load.Origin{Seed: 1, Anchor: 5}, nil)
 			var got []int64
 			var late int
 			for now := int64(0); now < 100*second; now += int64(time.Millisecond) {
 				if now == 30*second {
 					now = 40 * second // a stall of 10 s, of which the last one is caught up with
 				}
-				for s.Peek() <= now {
-					at := s.Pop()
+				for next(s) <= now {
+					at := s.Pop().Sched
 					if now-at > second {
 						late++
 					}
@@ -247,20 +256,20 @@ func TestSkipLateIsPopInBulk(t *testing.T) {
 				t.Parallel()
 				c := config(mode, rate)
 				origin := &load.Origin{Seed: 3, Anchor: -12, Wall: 1_790_000_000 * second, Instance: "i", Target: "t"}
-				bulk, single := load.NewSchedule(c, origin), load.NewSchedule(c, origin)
+				bulk, single := load.NewSchedule(c, origin, nil), load.NewSchedule(c, origin, nil)
 				random := rand.New(rand.NewPCG(4, uint64(rate*10)))
 				var now, total int64
 				for range 300 {
 					now += random.Int64N(10 * second)
 					skipped := bulk.SkipLate(now)
 					var popped int64
-					if now-single.Peek() > int64(c.MaxCatchup) {
-						for ; single.Peek() < now; popped++ {
+					if now-next(single) > int64(c.MaxCatchup) {
+						for ; next(single) < now; popped++ {
 							single.Pop()
 						}
 					}
-					if skipped != popped || bulk.Peek() != single.Peek() {
-						t.Fatalf("at %d: skipped %d, next %d; one by one %d, next %d", now, skipped, bulk.Peek(), popped, single.Peek())
+					if skipped != popped || next(bulk) != next(single) {
+						t.Fatalf("at %d: skipped %d, next %d; one by one %d, next %d", now, skipped, next(bulk), popped, next(single))
 					}
 					total += skipped
 					if bulk.Pop() != single.Pop() {
@@ -291,7 +300,7 @@ func TestWhatIsMissedByMoreThanMaxCatchupIsSkippedWhole(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if skipped := load.NewSchedule(&c, &load.Origin{}).SkipLate(test.now); skipped != test.skipped {
+			if skipped := load.NewSchedule(&c, &load.Origin{}, nil).SkipLate(test.now); skipped != test.skipped {
 				t.Errorf("skipped %d, want %d", skipped, test.skipped)
 			}
 		})
@@ -302,7 +311,7 @@ func BenchmarkPop(b *testing.B) {
 	for _, mode := range []load.Mode{load.Constant, load.Poisson} {
 		b.Run(string(mode), func(b *testing.B) {
 			b.ReportAllocs()
-			s := load.NewSchedule(config(mode, 1000.0/3), &load.Origin{})
+			s := load.NewSchedule(config(mode, 1000.0/3), &load.Origin{}, nil)
 			for b.Loop() {
 				s.Pop()
 			}
@@ -315,9 +324,9 @@ func BenchmarkSkipLate(b *testing.B) {
 	for _, mode := range []load.Mode{load.Constant, load.Poisson} {
 		b.Run(string(mode), func(b *testing.B) {
 			b.ReportAllocs()
-			s := load.NewSchedule(config(mode, 1000), &load.Origin{})
+			s := load.NewSchedule(config(mode, 1000), &load.Origin{}, nil)
 			for b.Loop() {
-				s.SkipLate(s.Peek() + 36_000*second)
+				s.SkipLate(next(s) + 36_000*second)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ package workload
 // dozen answers. As it fits what was sent and what was counted, not the difference to the wish, requests in flight cannot make it swing.
 type calibration struct {
 	overhead, perByte float64
+	prior             float64 // perByte before anything is learned
 
 	// Weighted sums over the observations, older ones faded.
 	w, x, y, xx, xy float64
@@ -17,10 +18,9 @@ type calibration struct {
 }
 
 const (
-	// The prior: what byte-pair tokenizers of 50,000 to 200,000 tokens make of the word list (0.171 to 0.172 were measured), a short chat
-	// template and the nonce; and how much others differ.
+	// The prior: a short chat template and the nonce, the corpus's own tokens for a byte; and how much others differ.
 	priorOverhead, overheadSpread = 12.0, 16.0
-	priorPerByte, perByteSpread   = 0.175, 0.1
+	perByteSpread                 = 0.1
 
 	// Bounds of what is believed. A tokenizer has at most a token for each byte and hardly less than one for each word.
 	maxOverhead            = 8192.0
@@ -34,17 +34,12 @@ const (
 	trustedFrom = 4    // observations before residuals are judged
 )
 
-func newCalibration() calibration {
-	return calibration{overhead: priorOverhead, perByte: priorPerByte, scale: 1}
+func newCalibration(perByte float64) calibration {
+	return calibration{overhead: priorOverhead, perByte: perByte, prior: perByte, scale: 1}
 }
 
 // tokens is the expected count for a prompt of so many bytes.
 func (c *calibration) tokens(bytes int) float64 { return c.overhead + c.perByte*float64(bytes) }
-
-// bytes is the size of a prompt for which the server should count so many tokens; 0 if the overhead alone is more.
-func (c *calibration) bytes(tokens int) int {
-	return int(max(0, (float64(tokens)-c.overhead)/c.perByte) + 0.5)
-}
 
 // observe learns that a prompt of so many bytes was counted as so many tokens. Counts far below one for each word are ignored; counts that
 // are far too high weigh next to nothing by themselves.
@@ -78,7 +73,7 @@ func (c *calibration) observe(bytes int, tokens int64) {
 func (c *calibration) fit() {
 	const a, b = 1 / (overheadSpread * overheadSpread), 1 / (perByteSpread * perByteSpread)
 	w, xx := c.w+a, c.xx+b
-	y, xy := c.y+a*priorOverhead, c.xy+b*priorPerByte
+	y, xy := c.y+a*priorOverhead, c.xy+b*c.prior
 	overhead := (y*xx - xy*c.x) / (w*xx - c.x*c.x)
 	c.overhead = min(max(overhead, 0), maxOverhead)
 	c.perByte = (xy - c.overhead*c.x) / xx

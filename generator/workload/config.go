@@ -107,5 +107,5 @@ func DefaultConfig() Config {
 // conversations tells whether conversations may have several turns.
 func (c *Config) conversations() bool { return !c.Turns.fixed() || c.Turns.Mean > 1 }
 
-// recorded tells whether a dataset is asked.
-func (c *Config) recorded() bool { return c.Dataset.File != "" || c.Dataset.Format != "" }
+// Converses tells whether there may be conversations of several turns.
+func (c *Config) Converses() bool { return c.conversations() || c.Dataset.Enabled() }

@@ -41,7 +41,7 @@ func TestPromptHasTheWishedSize(t *testing.T) {
 	sentences := regexp.MustCompile(`^[0-9a-f]{16}( [A-Z][a-z]{1,9}( [a-z]{2,10})*\.)*$`)
 	for size := range 600 {
 		for turn := range uint64(4) {
-			got := english().prompt(size, 0xfeed, *rand.NewPCG(1, turn))
+			got := message(english(), hexadecimal(0xfeed), size, *rand.NewPCG(1, turn))
 			want := size
 			if size < nonceSize+minWord+2 {
 				want = nonceSize
@@ -67,7 +67,7 @@ func TestWordsStayInStepWithBytes(t *testing.T) {
 	perWord := float64(c.cost) / float64(len(c.words))
 	for _, size := range []int{500, 5000, 50_000} {
 		for turn := range uint64(50) {
-			text := strings.ReplaceAll(strings.TrimSuffix(c.prompt(size, 0, *rand.NewPCG(2, turn)), instruction), ".", "")
+			text := strings.ReplaceAll(strings.TrimSuffix(message(c, hexadecimal(0), size, *rand.NewPCG(2, turn)), instruction), ".", "")
 			words := float64(len(strings.Fields(text)) - 1)
 			if want := float64(len(text)-nonceSize) / perWord; math.Abs(words-want) > 3 {
 				t.Fatalf("%v words in %d bytes, want %v", words, len(text), want)
@@ -78,8 +78,8 @@ func TestWordsStayInStepWithBytes(t *testing.T) {
 
 func TestALongerPromptBeginsLikeAShorterOne(t *testing.T) {
 	t.Parallel()
-	short := english().prompt(1000, 1, *rand.NewPCG(3, 4))
-	long := english().prompt(1300, 1, *rand.NewPCG(3, 4))
+	short := message(english(), hexadecimal(1), 1000, *rand.NewPCG(3, 4))
+	long := message(english(), hexadecimal(1), 1300, *rand.NewPCG(3, 4))
 	common := len(short) - len(instruction) - minText
 	if short[:common] != long[:common] {
 		t.Errorf("%q\n%q", short, long)
@@ -93,7 +93,7 @@ func BenchmarkPrompt(b *testing.B) {
 			b.SetBytes(int64(size))
 			var random rand.PCG
 			for b.Loop() {
-				english().prompt(size, 1, random)
+				message(english(), hexadecimal(1), size, random)
 			}
 		})
 	}

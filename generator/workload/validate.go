@@ -39,7 +39,7 @@ func (c *Config) Validate(path string) []error {
 	f.errs = append(f.errs, c.Images.Validate(path+".images")...)
 	f.errs = append(f.errs, c.Audio.Validate(path+".audio")...)
 	f.errs = append(f.errs, c.Video.Validate(path+".video")...)
-	if c.recorded() {
+	if c.Dataset.Enabled() {
 		f.errs = append(f.errs, c.Dataset.Validate(path+".dataset")...)
 	}
 	if len(f.errs) == 0 {
@@ -70,6 +70,9 @@ func (c *Config) validateNumbers(f *findings) {
 	pool := c.Prefix.Pool
 	if (pool.Size == 0) != (pool.Tokens == 0) {
 		f.wrong(".prefix.pool", "needs both size and tokens")
+	}
+	if n := pool.Size * pool.Tokens; n > maxTokens {
+		f.wrong(".prefix.pool", "must hold at most %d tokens in all, got %d", maxTokens, n)
 	}
 	if pool.Size > 0 && c.Prefix.SharedTokens+c.Prefix.PerSessionTokens > 0 {
 		f.wrong(".prefix.pool", "excludes shared_tokens and per_session_tokens")
@@ -111,17 +114,18 @@ func (c *Config) validateTogether(f *findings) {
 		{".sequence", len(c.Sequence) > 0 && lengths, "excludes input_tokens and output_tokens"},
 		{".sequence", len(c.Sequence) > 0 && c.RangeRatio.on(), "excludes range_ratio"},
 		{".range_ratio", c.RangeRatio.on() && !(c.InputTokens.fixed() && c.OutputTokens.fixed()), "needs a plain number in input_tokens and output_tokens"},
-		{".prompts", len(c.Prompts) > 0 && c.recorded(), "excludes dataset"},
+		{".prompts", len(c.Prompts) > 0 && c.Dataset.Enabled(), "excludes dataset"},
 		{".prompts", len(c.Prompts) > 0 && (len(c.Sequence) > 0 || c.RangeRatio.on()), "excludes sequence and range_ratio"},
-		{".turns", c.conversations() && (len(c.Prompts) > 0 || c.recorded()), "is for made-up prompts, without prompts and dataset"},
+		{".turns", c.conversations() && (len(c.Prompts) > 0 || c.Dataset.Enabled()), "is for made-up prompts, without prompts and dataset"},
 		{".turns", c.conversations() && (c.Passages.Count > 0 || c.Batch > 1), "excludes passages and batch"},
 		{".turn_delay", c.TurnDelay != Delay{} && !c.conversations(), "needs turns"},
+		{".passages", c.Passages.Count == 0 && c.Passages != DefaultConfig().Passages, "needs count"},
 		{".passages", c.Passages.Count > 0 && c.Batch > 1, "excludes batch"},
-		{".passages", c.Passages.Count > 0 && (len(c.Prompts) > 0 || c.recorded()), "is for made-up prompts, without prompts and dataset"},
-		{".batch", c.Batch > 1 && (len(c.Prompts) > 0 || c.recorded()), "is for made-up prompts, without prompts and dataset"},
+		{".passages", c.Passages.Count > 0 && (len(c.Prompts) > 0 || c.Dataset.Enabled()), "is for made-up prompts, without prompts and dataset"},
+		{".batch", c.Batch > 1 && (len(c.Prompts) > 0 || c.Dataset.Enabled()), "is for made-up prompts, without prompts and dataset"},
 		{".prefix", c.Prefix != Prefix{} && (c.Passages.Count > 0 || c.Batch > 1), "excludes passages and batch"},
 		{".cache", c.Cache == CacheSharedPrefix && !c.shares(), "shared_prefix needs prefix.shared_tokens, prefix.pool, system_prompt or system_prompt_file"},
-		{".images", c.hasMedia() && c.recorded(), "media are for made-up prompts and prompts, without dataset"},
+		{".images", c.hasMedia() && c.Dataset.Enabled(), "media are for made-up prompts and prompts, without dataset"},
 		{".images", c.hasMedia() && (c.Passages.Count > 0 || c.Batch > 1), "media exclude passages and batch"},
 	} {
 		if conflict.wrong {

@@ -4,7 +4,9 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"math"
+	"math/bits"
 	mathrand "math/rand/v2"
 	"sync"
 
@@ -25,7 +27,7 @@ type Turn struct {
 	Model        string          // as the recording has it; "" = the target's
 	Extra        map[string]any  // for the top level of the body, beyond that of the configuration
 	Expect       json.RawMessage // checks of this answer, in the form of the configuration's `expect`; nil = none
-	// Session is the same for all turns of a conversation, and no other's.
+	// Session is the same for all turns of a conversation, and no other's: a UUID.
 	Session string
 	// PreviousID is the server's name of the answer to the turn before.
 	PreviousID string
@@ -33,6 +35,9 @@ type Turn struct {
 	KeepAnswer bool
 	// Fixed tells which of the fixed questions this is, counted from 1; 0 = it is none.
 	Fixed int
+
+	conversation *conversation
+	textTokens   float64 // of the prompt without the server's template, if a tokenizer has counted them
 }
 
 // Pick says which turn an arrival wants.
@@ -49,77 +54,272 @@ type Pick struct {
 type End struct {
 	Now int64 // in nanoseconds of the caller's clock
 	OK  bool  // it was answered, and rightly: the conversation can go on
+	// Unsent: it was never asked, so that the conversation asks it at its next opportunity.
+	Unsent bool
+	// Tokens is what the server counted for prompt and answer together; 0 = it did not tell.
+	Tokens int64
 	// Answer is what was said, where KeepAnswer asked for it.
 	Answer *answer.Transcript
 }
 
-// Workload makes the turns of one target. Safe for concurrent use: one goroutine asks, the requests teach.
+// Workload makes the turns of one target. Safe for concurrent use.
 //
 // Lengths and words follow from the seed, and the words of a turn do not depend on what was learned before: a longer prompt begins with
 // the words of a shorter one. Only the nonce differs from process to process, so that a restart never meets its own prompts in a cache.
 type Workload struct {
-	input, output Length
-	corpus        *corpus
-	promptSeed    uint64
-	firstNonce    uint64
+	config     *Config
+	asker      asker
+	streams    streams
+	firstNonce uint64
 
-	mu          sync.Mutex
-	turns       uint64
-	lengths     *mathrand.Rand
+	mu          sync.Mutex // guards everything below, and the texts and files of asker
+	begun       uint64     // conversations
+	draws       *mathrand.Rand
+	source      mathrand.PCG // of draws, seeded anew for each use
 	calibration calibration
+	template    template
+	tokenizer   Tokenizer
+	sessions    sessions
+	users       map[uint64]bool // whose first conversation has begun
+	recording   *Recording
 }
 
-// New makes the turns of a validated c for a target.
-func New(c *Config, rootSeed uint64, target string) *Workload {
-	prompts := seed.Derive(rootSeed, "workload.prompt", target)
+// asker makes the turns of one kind of workload.
+type asker interface {
+	// begin is told of a new conversation, and gives it its turns. Called under the lock.
+	begin(w *Workload, c *conversation) error
+	// draft decides what the next turn needs that may change from turn to turn. Called under the lock.
+	draft(w *Workload, c *conversation, d *draft)
+	// ask writes the next turn. The conversation is the caller's.
+	ask(c *conversation, d *draft) (*Turn, error)
+	// close gives back what begin uses.
+	close() error
+}
+
+// draft is what is decided of a turn before its text is written.
+type draft struct {
+	input, output int // lengths as drawn
+	ruler         ruler
+	shared, pool  string  // texts that conversations share, as they are now
+	blockFit      float64 // tokens for a byte by which the blocks of a recording are made
+	repeated      string  // text that each conversation repeats in this turn; "" = none
+}
+
+// New makes the turns of a validated c for a target. It opens the files that c names.
+func New(c *Config, rootSeed uint64, target string) (*Workload, error) {
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails: without entropy the program ends
-	return &Workload{
-		input:       c.InputTokens,
-		output:      c.OutputTokens,
-		corpus:      english(),
-		promptSeed:  binary.BigEndian.Uint64(prompts[:]),
-		firstNonce:  binary.BigEndian.Uint64(nonce[:]),
-		lengths:     mathrand.New(mathrand.NewChaCha8(seed.Derive(rootSeed, "workload.length", target))),
-		calibration: newCalibration(),
+	w := &Workload{
+		config:     c,
+		streams:    newStreams(seed.Derive(rootSeed, "workload", target)),
+		firstNonce: binary.BigEndian.Uint64(nonce[:]),
+		sessions:   newSessions(),
+		users:      map[uint64]bool{},
 	}
+	w.draws = mathrand.New(&w.source)
+	w.calibration = newCalibration(corpora[c.Corpus]().perByte())
+	var err error
+	switch {
+	case c.Dataset.Enabled():
+		w.asker, err = newRecorded(w, seed.Derive(rootSeed, "workload.dataset", target))
+	case len(c.Prompts) > 0:
+		w.asker, err = newQuestions(w)
+	default:
+		w.asker, err = newSynthetic(w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
-// Next makes the next turn. A prompt is never shorter than its nonce; if the wished length is, InputTokens says what is expected instead.
-func (w *Workload) Next(Pick) (*Turn, error) {
-	w.mu.Lock()
-	turn := w.turns
-	w.turns++
-	input, output := w.input.draw(w.lengths), w.output.draw(w.lengths)
-	size := w.calibration.bytes(input)
-	if size < nonceSize {
-		size = nonceSize
-		input = max(input, int(math.Round(w.calibration.tokens(size))))
-	}
-	w.mu.Unlock()
+// Close closes the files of the workload.
+func (w *Workload) Close() error { return w.asker.close() }
 
-	var random mathrand.PCG
-	random.Seed(w.promptSeed, turn)
-	text := w.corpus.prompt(size, w.nonce(turn), random)
-	return &Turn{Prompt: prompt.OfText(text), PromptBytes: len(text), InputTokens: input, OutputTokens: output}, nil
+// Next makes the next turn. Tell Done how it ended.
+//
+// A prompt is never shorter than its nonce; if the wished length is, InputTokens says what is expected instead.
+func (w *Workload) Next(p Pick) (*Turn, error) {
+	c, d, err := w.prepare(p)
+	if err != nil {
+		return nil, err
+	}
+	turn, err := w.asker.ask(c, &d)
+	if err != nil {
+		w.mu.Lock()
+		w.sessions.end(c, &w.sessions.stats.Failed)
+		w.mu.Unlock()
+		return nil, err
+	}
+	turn.Session, turn.conversation = c.id, c
+	if turn.OutputTokens == 0 {
+		turn.OutputTokens = d.output
+	}
+	c.asked++
+	return turn, nil
+}
+
+// maxEnded bounds how many conversations in a row may turn out to be at their end.
+const maxEnded = 1000
+
+var errNothingFits = errors.New("no conversation fits into max_context_tokens")
+
+// prepare finds the conversation whose turn it is, and what the turn needs.
+func (w *Workload) prepare(p Pick) (*conversation, draft, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p.Entry != 0 {
+		return w.prepareRecorded(p.Entry)
+	}
+	for range maxEnded {
+		c := w.sessions.take(p.Now, p.User)
+		if c == nil {
+			var err error
+			if c, err = w.begin(p.User); err != nil {
+				return nil, draft{}, err
+			}
+		}
+		if d := w.draw(c); w.fits(c, &d) {
+			return c, d, nil
+		}
+		w.sessions.end(c, &w.sessions.stats.Truncated)
+	}
+	return nil, draft{}, errNothingFits
+}
+
+// fits tells whether the next turn of a conversation stays within the context. A made-up first turn is asked in any case.
+func (w *Workload) fits(c *conversation, d *draft) bool {
+	limit := w.config.MaxContextTokens
+	return limit == 0 || (c.asked == 0 && !w.config.Dataset.Enabled()) || c.tokens+d.input+d.output <= limit
+}
+
+// begin makes a new conversation.
+func (w *Workload) begin(user uint64) (*conversation, error) {
+	c := w.sessions.begin(w.begun, user)
+	w.begun++
+	if w.config.Cache != CacheRepeat {
+		c.nonce = w.nonce(c.number)
+	}
+	if err := w.asker.begin(w, c); err != nil {
+		w.sessions.end(c, new(int64))
+		return nil, err
+	}
+	if user != 0 && !w.users[user] {
+		w.users[user] = true
+		c.turns = midLife(c.turns, user)
+	}
+	if c.several() {
+		w.sessions.stats.Active++
+	}
+	return c, nil
+}
+
+// midLife is how many turns of its first conversation a user still has at the start, so that the users do not all begin new ones at the
+// same time later. Their ages are spread evenly, whatever their number, by the golden ratio.
+func midLife(turns int, user uint64) int {
+	const golden = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
+	past, _ := bits.Mul64(user*golden, uint64(turns))
+	return turns - int(past)
+}
+
+// draw decides the lengths of the next turn of a conversation.
+func (w *Workload) draw(c *conversation) draft {
+	number := c.number
+	if w.config.Cache == CacheRepeat {
+		number = 0
+	}
+	w.source = w.streams.at(streamLengths, number, c.asked)
+	d := draft{ruler: ruler{overhead: w.calibration.overhead, perByte: w.calibration.perByte, tokenizer: w.tokenizer}}
+	if w.tokenizer != nil {
+		d.ruler.overhead = w.template.overhead()
+	}
+	switch cfg := w.config; {
+	case len(cfg.Sequence) > 0:
+		d.input, d.output = cfg.Sequence.draw(w.draws)
+	case cfg.RangeRatio.on():
+		d.input = cfg.RangeRatio.draw(w.draws, cfg.InputTokens.Mean, cfg.RangeRatio.Input)
+		d.output = cfg.RangeRatio.draw(w.draws, cfg.OutputTokens.Mean, cfg.RangeRatio.Output)
+	default:
+		d.input, d.output = cfg.InputTokens.draw(w.draws), cfg.OutputTokens.draw(w.draws)
+	}
+	w.asker.draft(w, c, &d)
+	return d
 }
 
 // Done tells how a turn ended. Call it once for each turn of Next.
-func (w *Workload) Done(*Turn, End) {}
-
-// nonce gives each turn another number: a bijection of first nonce + turn in which all bits depend on all bits (the finalizer of
-// SplitMix64).
-func (w *Workload) nonce(turn uint64) uint64 {
-	n := w.firstNonce + turn
-	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
-	n = (n ^ n>>27) * 0x94d049bb133111eb
-	return n ^ n>>31
-}
-
-// Learn takes in how many tokens the server counted for a prompt of so many bytes, its chat template included. Later prompts then have the
-// wished length by the server's own count. Impossible counts are ignored.
-func (w *Workload) Learn(promptBytes int, promptTokens int64) {
+func (w *Workload) Done(turn *Turn, end End) {
+	c := turn.conversation
+	if c == nil {
+		return
+	}
+	turn.conversation = nil
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.calibration.observe(promptBytes, promptTokens)
+	switch {
+	case end.Unsent:
+		c.asked--
+		c.asking = nil
+		c.due = end.Now
+		if c.replay != (sessionKey{}) {
+			c.due = math.MaxInt64
+		}
+		w.sessions.put(c)
+		return
+	case !end.OK:
+		w.sessions.end(c, &w.sessions.stats.Failed)
+		return
+	case c.asked >= c.turns:
+		w.sessions.end(c, &w.sessions.stats.Completed)
+		return
+	}
+	c.answered(turn, &end, w.calibration.perByte)
+	c.due = w.due(c, end.Now)
+	w.sessions.put(c)
+}
+
+// due is when the next turn of a conversation may be asked whose answer came now.
+func (w *Workload) due(c *conversation, now int64) int64 {
+	switch {
+	case c.replay != sessionKey{}:
+		return math.MaxInt64 // never by itself: the load asks for it by its entry
+	case len(c.rows) > 0:
+		return now + int64(c.rows[c.asked].Delay)
+	}
+	w.source = w.streams.at(streamDelays, c.number, c.asked)
+	return now + int64(w.config.TurnDelay.draw(w.draws))
+}
+
+// nonce gives each conversation another number: a bijection of first nonce + conversation in which all bits depend on all bits, as 16
+// hexadecimal digits.
+func (w *Workload) nonce(number uint64) string {
+	return hexadecimal(mix(w.firstNonce + number))
+}
+
+// Learn takes in how many tokens the server counted for the prompt of a turn, its chat template included. Later prompts then have the
+// wished length by the server's own count. Impossible counts are ignored.
+func (w *Workload) Learn(turn *Turn, promptTokens int64) {
+	if turn.PromptBytes <= 0 || promptTokens <= 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calibration.observe(turn.PromptBytes, promptTokens)
+	if w.tokenizer != nil {
+		w.template.observe(float64(promptTokens) - turn.textTokens)
+	}
+}
+
+// Sessions counts the conversations of several turns.
+func (w *Workload) Sessions() Sessions {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sessions.stats
+}
+
+// Questions are the texts that Turn.Fixed numbers from 1; none if there are none, or if they are not asked as they stand.
+func (w *Workload) Questions() []string {
+	if w.config.Cache != CacheRepeat {
+		return nil
+	}
+	return w.config.Prompts
 }

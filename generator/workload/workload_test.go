@@ -1,6 +1,7 @@
 package workload_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -20,10 +21,46 @@ func make128() *workload.Config {
 	return &c
 }
 
-func turns(w *workload.Workload, n int) []workload.Turn {
-	out := make([]workload.Turn, n)
+// newWorkload makes the turns of target a.
+func newWorkload(tb testing.TB, c *workload.Config, seed uint64) *workload.Workload {
+	tb.Helper()
+	return newWorkloadOf(tb, c, seed, "a")
+}
+
+func newWorkloadOf(tb testing.TB, c *workload.Config, seed uint64, target string) *workload.Workload {
+	tb.Helper()
+	if err := errors.Join(c.Validate("w")...); err != nil {
+		tb.Fatal(err)
+	}
+	w, err := workload.New(c, seed, target)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return w
+}
+
+func next(tb testing.TB, w *workload.Workload) *workload.Turn {
+	tb.Helper()
+	turn, err := w.Next(workload.Pick{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return turn
+}
+
+// textOf is the text of what is asked now.
+func textOf(turn *workload.Turn) string { return strings.Join(turn.Prompt.Last().Texts(), "|") }
+
+func turns(tb testing.TB, w *workload.Workload, n int) []*workload.Turn {
+	tb.Helper()
+	out := make([]*workload.Turn, n)
 	for i := range out {
-		out[i] = w.Next()
+		out[i] = next(tb, w)
 	}
 	return out
 }
@@ -32,22 +69,24 @@ func TestTurnsAreReproducibleButForTheNonce(t *testing.T) {
 	t.Parallel()
 	c := make128()
 	c.InputTokens.Stddev, c.OutputTokens.Stddev = 20, 10
-	withoutNonce := func(turns []workload.Turn) []workload.Turn {
-		for i := range turns {
-			turns[i].Prompt = turns[i].Prompt[nonceSize:]
-		}
-		return turns
+	type words struct {
+		text          string
+		input, output int
 	}
-	sequence := func(seed uint64, target string) []workload.Turn {
-		return withoutNonce(turns(workload.New(c, seed, target), 20))
+	sequence := func(seed uint64, target string) []words {
+		var out []words
+		for _, turn := range turns(t, newWorkloadOf(t, c, seed, target), 20) {
+			out = append(out, words{textOf(turn)[nonceSize:], turn.InputTokens, turn.OutputTokens})
+		}
+		return out
 	}
 	base := sequence(7, "a")
-	if diff := cmp.Diff(base, sequence(7, "a")); diff != "" {
+	if diff := cmp.Diff(base, sequence(7, "a"), cmp.AllowUnexported(words{})); diff != "" {
 		t.Errorf("the same seed gives other turns:\n%s", diff)
 	}
-	for name, other := range map[string][]workload.Turn{"another target": sequence(7, "b"), "another seed": sequence(8, "a")} {
+	for name, other := range map[string][]words{"another target": sequence(7, "b"), "another seed": sequence(8, "a")} {
 		for i := range other {
-			if other[i].Prompt == base[i].Prompt {
+			if other[i].text == base[i].text {
 				t.Errorf("%s gives the same prompt in turn %d", name, i)
 			}
 		}
@@ -58,16 +97,16 @@ func TestWhatWasLearnedChangesNeitherLengthsNorWords(t *testing.T) {
 	t.Parallel()
 	c := make128()
 	c.InputTokens.Stddev = 20
-	plain, taught := workload.New(c, 7, "a"), workload.New(c, 7, "a")
+	plain, taught := newWorkload(t, c, 7), newWorkload(t, c, 7)
 	for i := range 20 {
-		a, b := plain.Next(), taught.Next()
+		a, b := next(t, plain), next(t, taught)
 		if a.InputTokens != b.InputTokens || a.OutputTokens != b.OutputTokens {
 			t.Fatalf("turn %d: wished %d and %d tokens, after learning %d and %d", i, a.InputTokens, a.OutputTokens, b.InputTokens, b.OutputTokens)
 		}
-		if a.Prompt[nonceSize:100] != b.Prompt[nonceSize:100] {
-			t.Fatalf("turn %d: other words after learning:\n%s\n%s", i, a.Prompt, b.Prompt)
+		if textOf(a)[nonceSize:100] != textOf(b)[nonceSize:100] {
+			t.Fatalf("turn %d: other words after learning:\n%s\n%s", i, textOf(a), textOf(b))
 		}
-		taught.Learn(len(b.Prompt), int64(len(b.Prompt)/3))
+		taught.Learn(b, int64(b.PromptBytes/3))
 	}
 }
 
@@ -77,8 +116,8 @@ func TestNoNonceComesTwice(t *testing.T) {
 	seen := map[string]bool{}
 	// A restart, and another exporter with the same seed and target, look like a second workload here.
 	for range 2 {
-		for _, turn := range turns(workload.New(c, 7, "a"), 5000) {
-			nonce := turn.Prompt[:nonceSize]
+		for _, turn := range turns(t, newWorkload(t, c, 7), 5000) {
+			nonce := textOf(turn)[:nonceSize]
 			if seen[nonce] {
 				t.Fatalf("nonce %s came twice", nonce)
 			}
@@ -143,14 +182,14 @@ func TestLengthsBecomeRightByTheServersCount(t *testing.T) {
 			t.Parallel()
 			c := make128()
 			c.InputTokens = test.length
-			w := workload.New(c, 3, "a")
+			w := newWorkload(t, c, 3)
 			for i := range 80 {
-				turn := w.Next()
-				got := test.count(turn.Prompt)
+				turn := next(t, w)
+				got := test.count(textOf(turn))
 				if off := math.Abs(got/float64(turn.InputTokens) - 1); i >= 10 && off > test.tolerance {
 					t.Fatalf("request %d: wished %d, counted %v", i, turn.InputTokens, got)
 				}
-				w.Learn(len(turn.Prompt), int64(got))
+				w.Learn(turn, int64(got))
 			}
 		})
 	}
@@ -163,14 +202,14 @@ func TestLearningDoesNotSwing(t *testing.T) {
 	for name, count := range map[string]tokenizer{"bytes/3.1 + 12": linear(3.1, 12), "bytes/1 + 3": linear(1, 3), "words": words} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := workload.New(make128(), 3, "a")
-			flight := turns(w, 8)
+			w := newWorkload(t, make128(), 3)
+			flight := turns(t, w, 8)
 			var settled bool
 			for i := range 300 {
 				oldest := flight[0]
-				w.Learn(len(oldest.Prompt), int64(count(oldest.Prompt)))
-				flight = append(flight[1:], w.Next())
-				off := math.Abs(count(flight[7].Prompt)/128 - 1)
+				w.Learn(oldest, int64(count(textOf(oldest))))
+				flight = append(flight[1:], next(t, w))
+				off := math.Abs(count(textOf(flight[7]))/128 - 1)
 				if settled && off > 0.04 {
 					t.Fatalf("answer %d: off by %v after it had settled", i, off)
 				}
@@ -197,17 +236,17 @@ func TestGarbageDoesNotSpoilWhatWasLearned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			count := linear(4.4, 15)
-			w := workload.New(make128(), 3, "a")
+			w := newWorkload(t, make128(), 3)
 			for i := range 400 {
-				turn := w.Next()
-				got := count(turn.Prompt)
+				turn := next(t, w)
+				got := count(textOf(turn))
 				if off := math.Abs(got/128 - 1); i >= 30 && off > 0.06 {
 					t.Fatalf("request %d: counted %v", i, got)
 				}
 				if i%10 == 9 {
-					w.Learn(len(turn.Prompt), garbage[i/10%len(garbage)])
+					w.Learn(turn, garbage[i/10%len(garbage)])
 				} else {
-					w.Learn(len(turn.Prompt), int64(got))
+					w.Learn(turn, int64(got))
 				}
 			}
 		})
@@ -217,15 +256,15 @@ func TestGarbageDoesNotSpoilWhatWasLearned(t *testing.T) {
 func TestGarbageFromTheStartIsForgotten(t *testing.T) {
 	t.Parallel()
 	count := linear(4.4, 15)
-	w := workload.New(make128(), 3, "a")
+	w := newWorkload(t, make128(), 3)
 	for range 6 {
-		w.Learn(len(w.Next().Prompt), 700)
+		w.Learn(next(t, w), 700)
 	}
 	for range 80 {
-		turn := w.Next()
-		w.Learn(len(turn.Prompt), int64(count(turn.Prompt)))
+		turn := next(t, w)
+		w.Learn(turn, int64(count(textOf(turn))))
 	}
-	if got := count(w.Next().Prompt); math.Abs(got/128-1) > 0.03 {
+	if got := count(textOf(next(t, w))); math.Abs(got/128-1) > 0.03 {
 		t.Errorf("counted %v, want 128", got)
 	}
 }
@@ -239,18 +278,18 @@ func TestAnotherModelBehindTheNameIsLearned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := workload.New(make128(), 3, "a")
+			w := newWorkload(t, make128(), 3)
 			for i := range 300 {
 				count := test.before
 				if i >= 200 {
 					count = test.after
 				}
-				turn := w.Next()
-				got := count(turn.Prompt)
+				turn := next(t, w)
+				got := count(textOf(turn))
 				if i >= 260 && math.Abs(got/128-1) > 0.05 {
 					t.Fatalf("request %d, %d after the change: counted %v", i, i-200, got)
 				}
-				w.Learn(len(turn.Prompt), int64(got))
+				w.Learn(turn, int64(got))
 			}
 		})
 	}
@@ -277,16 +316,16 @@ func TestNonsenseStaysBounded(t *testing.T) {
 			random := rand.New(rand.NewPCG(9, 9))
 			c := make128()
 			c.InputTokens = workload.Length{Mean: 128, Stddev: 100}
-			w := workload.New(c, 3, "a")
+			w := newWorkload(t, c, 3)
 			for i := range 1000 {
-				turn := w.Next()
-				if len(turn.Prompt) < nonceSize || len(turn.Prompt) > max(nonceSize, 16*turn.InputTokens) {
-					t.Fatalf("request %d: a prompt of %d bytes for %d tokens", i, len(turn.Prompt), turn.InputTokens)
+				turn := next(t, w)
+				if len(textOf(turn)) < nonceSize || len(textOf(turn)) > max(nonceSize, 16*turn.InputTokens) {
+					t.Fatalf("request %d: a prompt of %d bytes for %d tokens", i, len(textOf(turn)), turn.InputTokens)
 				}
 				if turn.InputTokens < 1 {
 					t.Fatalf("request %d: a nominal length of %d", i, turn.InputTokens)
 				}
-				w.Learn(len(turn.Prompt), claim(int64(len(turn.Prompt)), random))
+				w.Learn(turn, claim(int64(len(textOf(turn))), random))
 			}
 		})
 	}
@@ -297,14 +336,14 @@ func TestAPromptThatCannotBeShortEnoughSaysSo(t *testing.T) {
 	c := make128()
 	c.InputTokens.Mean = 10
 	count := linear(4, 100)
-	w := workload.New(c, 3, "a")
+	w := newWorkload(t, c, 3)
 	for range 20 {
-		turn := w.Next()
-		w.Learn(len(turn.Prompt), int64(count(turn.Prompt)))
+		turn := next(t, w)
+		w.Learn(turn, int64(count(textOf(turn))))
 	}
-	turn := w.Next()
-	if len(turn.Prompt) != nonceSize || math.Abs(float64(turn.InputTokens)-count(turn.Prompt)) > 2 {
-		t.Errorf("prompt %q, nominal %d, counted %v", turn.Prompt, turn.InputTokens, count(turn.Prompt))
+	turn := next(t, w)
+	if len(textOf(turn)) != nonceSize || math.Abs(float64(turn.InputTokens)-count(textOf(turn))) > 2 {
+		t.Errorf("prompt %q, nominal %d, counted %v", textOf(turn), turn.InputTokens, count(textOf(turn)))
 	}
 }
 
@@ -314,7 +353,7 @@ func TestLengthsHaveTheWishedDistribution(t *testing.T) {
 	c.OutputTokens = workload.Length{Mean: 50, Stddev: 10, Min: 30, Max: 70}
 	var sum float64
 	const n = 5000
-	for _, turn := range turns(workload.New(c, 3, "a"), n) {
+	for _, turn := range turns(t, newWorkload(t, c, 3), n) {
 		if turn.OutputTokens < 30 || turn.OutputTokens > 70 {
 			t.Fatalf("wished %d output tokens", turn.OutputTokens)
 		}
@@ -330,27 +369,28 @@ func TestLengthsHaveTheWishedDistribution(t *testing.T) {
 
 func TestWorkloadIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
-	w := workload.New(make128(), 3, "a")
+	w := newWorkload(t, make128(), 3)
 	count := linear(4, 10)
 	var nonces sync.Map
 	var requests sync.WaitGroup
 	for range 8 {
 		requests.Go(func() {
 			for range 200 {
-				turn := w.Next()
-				if _, twice := nonces.LoadOrStore(turn.Prompt[:nonceSize], true); twice {
-					t.Errorf("nonce %s came twice", turn.Prompt[:nonceSize])
+				turn := next(t, w)
+				if _, twice := nonces.LoadOrStore(textOf(turn)[:nonceSize], true); twice {
+					t.Errorf("nonce %s came twice", textOf(turn)[:nonceSize])
 				}
-				w.Learn(len(turn.Prompt), int64(count(turn.Prompt)))
+				w.Learn(turn, int64(count(textOf(turn))))
 			}
 		})
 	}
 	requests.Wait()
 }
 
-func TestNextAllocatesOnlyThePrompt(t *testing.T) {
-	w := workload.New(make128(), 3, "a")
-	if allocs := testing.AllocsPerRun(100, func() { w.Next() }); allocs != 1 {
+// TestNextAllocatesAFewThingsWhateverTheLength: the turn, its conversation with their names, and the text, once.
+func TestNextAllocatesAFewThingsWhateverTheLength(t *testing.T) {
+	w := newWorkload(t, make128(), 3)
+	if allocs := testing.AllocsPerRun(100, func() { next(t, w) }); allocs > 12 {
 		t.Errorf("%v allocations per turn", allocs)
 	}
 }
@@ -361,9 +401,9 @@ func BenchmarkNext(b *testing.B) {
 			b.ReportAllocs()
 			c := make128()
 			c.InputTokens.Mean = tokens
-			w := workload.New(c, 3, "a")
+			w := newWorkload(b, c, 3)
 			for b.Loop() {
-				w.Next()
+				next(b, w)
 			}
 		})
 	}
@@ -371,9 +411,9 @@ func BenchmarkNext(b *testing.B) {
 
 func BenchmarkLearn(b *testing.B) {
 	b.ReportAllocs()
-	w := workload.New(make128(), 3, "a")
-	turn := w.Next()
+	w := newWorkload(b, make128(), 3)
+	turn := next(b, w)
 	for b.Loop() {
-		w.Learn(len(turn.Prompt), 130)
+		w.Learn(turn, 130)
 	}
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"io"
 	"slices"
 )
@@ -8,8 +9,8 @@ import (
 // The window in which rows of one session are found, and rows of a recording are put in order. Where a row would make it larger, what
 // stands longest in it leaves.
 const (
-	windowRows  = 4096
-	windowBytes = 8 << 20
+	windowRows  = 16384
+	windowBytes = 16 << 20
 )
 
 // assembler makes conversations of entries, in the order in which they begin. A session whose rows lie further apart than the window
@@ -47,7 +48,12 @@ func (a *assembler) next() (*Conversation, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c := p.conversation(); a.fits(c) {
+		c := p.conversation()
+		if err := c.consistent(); err != nil {
+			a.source.skip(err)
+			continue
+		}
+		if a.fits(c) {
 			return c, nil
 		}
 	}
@@ -68,6 +74,7 @@ func (a *assembler) pending() (*pending, error) {
 	}
 	if a.head == len(a.waiting) {
 		a.ended = false
+		a.source.passes++
 		a.past.clear()
 		return nil, io.EOF
 	}
@@ -130,6 +137,37 @@ func (p *pending) conversation() *Conversation {
 	return out
 }
 
+// manner is how a row says what is asked. The rows of a session agree on it: what is sent as it was recorded knows nothing of what is made.
+type manner int
+
+const (
+	made manner = iota // from a text or a length
+	listed
+	verbatim
+)
+
+func (r *Row) manner() manner {
+	switch {
+	case r.Prompt.Payload != nil:
+		return verbatim
+	case len(r.Prompt.Messages) > 0 && r.Prompt.Messages[0].Raw != nil:
+		return listed
+	}
+	return made
+}
+
+var errMixed = errors.New("the session has rows that are sent as they were recorded, messages or whole bodies, and rows of another kind")
+
+// consistent tells whether all rows are of one manner.
+func (c *Conversation) consistent() error {
+	for i := range c.Rows {
+		if r := &c.Rows[i]; r.manner() != c.Rows[0].manner() {
+			return &Error{File: r.File, Line: r.Line, Err: errMixed}
+		}
+	}
+	return nil
+}
+
 // fits tells whether a conversation is within max_context_tokens.
 func (a *assembler) fits(c *Conversation) bool {
 	bound := a.source.config.MaxContextTokens
@@ -151,6 +189,9 @@ func (c *Conversation) context() int {
 			history = need
 		}
 		longest = max(longest, need)
+		for j := range r.Agents {
+			longest = max(longest, r.Agents[j].context())
+		}
 	}
 	return longest
 }

@@ -21,6 +21,19 @@ const (
 // Valid tells whether the order is one of the list.
 func (s Sampling) Valid() bool { return s == Sequential || s == Shuffle || s == Random }
 
+// TurnTiming says when a replay asks the turns of a session.
+type TurnTiming string
+
+// The timings.
+const (
+	TurnsRecorded TurnTiming = "recorded" // at their instants, but not before the answer to the turn before
+	TurnsStrict   TurnTiming = "strict"   // at their instants, each on its own
+	TurnsPaused   TurnTiming = "paused"   // after the answer to the turn before, by the recorded pause
+)
+
+// Valid tells whether the timing is one of the list.
+func (t TurnTiming) Valid() bool { return t == TurnsRecorded || t == TurnsStrict || t == TurnsPaused }
+
 // Config is the block `dataset` of a workload.
 //
 // The comments of its fields are the reference that users read, docs/configuration.md.
@@ -32,7 +45,7 @@ type Config struct {
 	Sampling Sampling `koanf:"sampling" yaml:"sampling,omitempty"`
 	// Rows with a longer recorded prompt are left out; 0 = no bound.
 	MaxInputTokens int `koanf:"max_input_tokens" yaml:"max_input_tokens,omitempty"`
-	// Longer recorded answers are shortened to this; 0 = no bound.
+	// Longer recorded answers are shortened to this, except those of recorded bodies; 0 = no bound.
 	MaxOutputTokens int `koanf:"max_output_tokens" yaml:"max_output_tokens,omitempty"`
 	// Conversations that by their recorded lengths need a longer context are left out; 0 = no bound.
 	MaxContextTokens int           `koanf:"max_context_tokens" yaml:"max_context_tokens,omitempty"`
@@ -48,12 +61,18 @@ type Config struct {
 	ForceMinTokens bool `koanf:"force_min_tokens" yaml:"force_min_tokens"`
 	// Of `baseten_trace`: send the recorded `hash_ids` and `block_size` to the server.
 	KVHints bool `koanf:"kv_hints" yaml:"kv_hints"`
+	// Of `baseten_trace`: when a replay asks the turns of a session: recorded (at their instants, but not before the answer to the turn
+	// before), strict (at their instants, each on its own) or paused (after the answer to the turn before, by the recorded pause).
+	TurnTiming TurnTiming `koanf:"turn_timing" yaml:"turn_timing"`
 }
 
 // DefaultConfig is what absent keys mean. Format and file must be named.
 func DefaultConfig() Config {
-	return Config{SessionSampleRatio: 1, ForceMinTokens: true, KVHints: true}
+	return Config{SessionSampleRatio: 1, ForceMinTokens: true, KVHints: true, TurnTiming: TurnsRecorded}
 }
+
+// Enabled tells whether there is a dataset at all.
+func (c *Config) Enabled() bool { return c.File != "" || c.Format != "" }
 
 const (
 	// maxTokens is beyond every context window.
@@ -99,6 +118,12 @@ func (c *Config) Validate(path string) []error {
 	if c.ThinkTimeOnly && c.Format != WekaTrace {
 		wrong("think_time_only", "is only known to the format %s", WekaTrace)
 	}
+	if !c.TurnTiming.Valid() {
+		wrong("turn_timing", "must be one of %s, %s, %s, got %q", TurnsRecorded, TurnsStrict, TurnsPaused, c.TurnTiming)
+	}
+	if c.TurnTiming != TurnsRecorded && c.Format != BasetenTrace {
+		wrong("turn_timing", "is only known to the format %s", BasetenTrace)
+	}
 	if c.BlockSize < 0 || c.BlockSize > maxBlock {
 		wrong("block_size", "must be between 0 (as the format has it) and %d tokens, got %d", maxBlock, c.BlockSize)
 	}
@@ -115,6 +140,8 @@ func (c *Config) Validate(path string) []error {
 type settings struct {
 	Config
 	format format
+	// library is the folder of a dataset of which File is but one pool; "" = File is all.
+	library string
 }
 
 func (c *Config) settings() *settings {

@@ -31,6 +31,8 @@ type Row struct {
 
 	// Prompt is what is asked. Empty messages mean that the recording kept only a length: a prompt of InputTokens tokens is made then.
 	Prompt prompt.Prompt
+	// PayloadStream is whether Prompt.Payload asks for a stream; the target must expect the same.
+	PayloadStream bool
 	// SelfContained: Prompt, or the length, holds the whole conversation so far, so that live answers are not put into it.
 	SelfContained bool
 
@@ -39,6 +41,14 @@ type Row struct {
 	// HashIDs name the blocks of BlockSize tokens of which a prompt that is made begins: equal ids of one file are equal text.
 	HashIDs   []uint64
 	BlockSize int
+	// Splits are numbers of blocks: after so many the prompt that is made goes on in a new message. None = it is one message.
+	Splits []int
+
+	// Agents are the conversations of sub-agents that begin once this row is answered, beside the rest of its own conversation. The Delay
+	// of their first rows counts from that answer. A recording gives their rows by themselves.
+	Agents []Conversation
+	// Joins names the sessions of agents that must have ended before this row is asked; one that is not running has ended.
+	Joins []string
 
 	Model  string          // as the recording has it; "" = the target's
 	Extra  map[string]any  // for the top level of the body
@@ -87,11 +97,10 @@ type Options struct {
 // Dataset is an open file or folder. Its readers go on for ever, from the end to the beginning. One goroutine at a time may call it, its
 // recordings included; the counts may be read at any time.
 type Dataset struct {
-	config  *settings
-	notes   notes
-	order   sampler
-	sampler sampler
-	close   []func() error
+	config *settings
+	notes  notes
+	order  sampler
+	close  []func() error
 }
 
 // Open opens what a validated c names and checks that its first row can be read: whatever is wrong with that is an error. Files of any
@@ -103,7 +112,7 @@ func Open(c *Config, o Options) (*Dataset, error) {
 	}
 	random := mathrand.New(mathrand.NewChaCha8(o.Seed))
 	var err error
-	if d.order, err = d.sample(random); err != nil {
+	if d.order, err = d.arrange(random); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
@@ -125,7 +134,10 @@ func (d *Dataset) probe() error {
 	if err != nil {
 		return err
 	}
-	_, err = r.read()
+	var e entry
+	for err == nil && len(e.rows) == 0 && e.left == 0 { // a header is no row
+		e, err = r.read()
+	}
 	if err == io.EOF {
 		err = &Error{File: d.config.File, Err: errNothing}
 	}
@@ -142,7 +154,7 @@ func (d *Dataset) Skipped() int64 { return d.notes.skipped.Load() }
 // Filtered is how many rows the limits of the configuration left out. Each pass over the files counts them again.
 func (d *Dataset) Filtered() int64 { return d.notes.filtered.Load() }
 
-// Split is how many sessions began anew because their rows lie further apart than the look-ahead window, 4096 rows or 8 MiB.
+// Split is how many sessions began anew because their rows lie further apart than the look-ahead window, 16384 rows or 16 MiB.
 func (d *Dataset) Split() int64 { return d.notes.split.Load() }
 
 // Close closes the files.

@@ -34,7 +34,7 @@ func openElements(c *settings, key string, d decoder) (reader, error) {
 	if err != nil {
 		return nil, plain(err, c.File)
 	}
-	a := &array{name: c.File, bytes: files.sizes[0], key: key, file: file, in: cursor{buffer: bufio.NewReaderSize(file, 256<<10), line: 1}}
+	a := &array{name: c.File, bytes: files.sizes[0], key: key, file: file, in: cursor{buffer: bufio.NewReaderSize(file, 64<<10), line: 1}}
 	if err := a.enter(); err != nil {
 		return nil, errors.Join(&Error{File: c.File, Line: a.in.line, Err: err}, file.Close())
 	}

@@ -57,13 +57,16 @@ func list(c *settings) (*files, error) {
 	return out, err
 }
 
-// plain leaves the name to Error and the operation out.
-func plain(err error, name string) error {
+// plain makes the error about a file.
+func plain(err error, name string) error { return &Error{File: name, Err: reasonOf(err)} }
+
+// reasonOf is an error of the system without the operation and the name, which others tell.
+func reasonOf(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
-		err = path.Err
+		return path.Err
 	}
-	return &Error{File: name, Err: err}
+	return err
 }
 
 // total is the number of bytes of all files, -1 if one of them is compressed: there is no going back to a place in it.

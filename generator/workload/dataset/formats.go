@@ -44,16 +44,32 @@ type format struct {
 	times bool
 	// spread: the rows of a session may stand apart in the file, with those of other sessions between them.
 	spread bool
+	// pools: the files of a folder are pools, of which a request takes one row each.
+	pools bool
 	// blockSize is how many tokens a hash id stands for, 0 = the format has none.
 	blockSize int
 	// sampling is the order unless one is named; "" = sequential.
 	sampling Sampling
+	// warning is what whoever asks such a dataset must know; "" = nothing.
+	warning string
 }
 
 // formats is the list of what can be read, one line each.
 var formats = map[Format]format{
-	SingleTurn:    {open: openSingleTurn, times: true, spread: true},
-	MooncakeTrace: {open: openMooncake, times: true, spread: true, blockSize: 512},
+	SingleTurn:           {open: openSingleTurn, times: true, spread: true},
+	MultiTurn:            {open: openMultiTurn, times: true, spread: true},
+	RandomPool:           {open: openRandomPool, folder: []string{".jsonl"}, pools: true, sampling: Shuffle},
+	MooncakeTrace:        {open: openMooncake, times: true, spread: true, blockSize: 512},
+	BailianTrace:         {open: openBailian, times: true, spread: true, blockSize: 16},
+	BurstGPTTrace:        {open: openBurstGPT, times: true},
+	BasetenTrace:         {open: openBaseten, times: true, spread: true},
+	SageMakerDataCapture: {open: openSageMaker, folder: []string{".jsonl"}, times: true, warning: capturedWarning},
+	WekaTrace:            {open: openWeka, folder: []string{".json"}, times: true},
+	TraceLab:             {open: openTraceLab, times: true, blockSize: 64},
+	RawPayload:           {open: openRawPayload, folder: []string{".jsonl"}, spread: true},
+	InputsJSON:           {open: openInputsJSON},
+	ShareGPT:             {open: openShareGPT},
+	SpeedBench:           {open: openSpeedBench},
 }
 
 // formatList is the formats for messages.

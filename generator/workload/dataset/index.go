@@ -33,7 +33,12 @@ func newIndexed(s *source, spread bool, random *mathrand.Rand, again bool) (*ind
 		if err != nil {
 			return nil, err
 		}
-		if !a.fits(p.conversation()) {
+		c := p.conversation()
+		if err := c.consistent(); err != nil {
+			s.skip(err)
+			continue
+		}
+		if !a.fits(c) {
 			continue
 		}
 		x.order = append(x.order, uint32(len(x.first)))

@@ -15,16 +15,20 @@ import (
 // The functions of this file take JSON apart without making values of what nobody asks for. Other than encoding/json they tell "Text" from
 // "text", and a key that stands twice is an error: two readers of such a row would ask two different things.
 
-// object calls take for each member of a JSON object, in order. The key and the value are valid during the call.
+// object calls take for each member of a JSON object, in order. The key and the value are valid during the call. The key is put in front of
+// the error that take gives.
 func object(data []byte, take func(key, value []byte) error) error {
-	if !json.Valid(data) {
-		return syntax(data)
+	if err := valid(data); err != nil {
+		return err
 	}
 	return members(data, take)
 }
 
-// syntax says what is wrong with JSON that is not valid.
-func syntax(data []byte) error {
+// valid tells whether data is one JSON value, and if not, what is wrong.
+func valid(data []byte) error {
+	if json.Valid(data) {
+		return nil
+	}
 	var v json.RawMessage
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	err := decoder.Decode(&v)
@@ -54,7 +58,7 @@ func members(data []byte, take func(key, value []byte) error) error {
 		i = space(data, space(data, end)+1)
 		end = skip(data, i)
 		if err := take(key, data[i:end]); err != nil {
-			return err
+			return inKey(string(key), err)
 		}
 		if i = space(data, end); data[i] == ',' {
 			i = space(data, i+1)
@@ -73,7 +77,7 @@ func elements(data []byte, take func(i int, value []byte) error) error {
 	for i = space(data, i+1); data[i] != ']'; n++ {
 		end := skip(data, i)
 		if err := take(n, data[i:end]); err != nil {
-			return err
+			return inKey("["+strconv.Itoa(n)+"]", err)
 		}
 		if i = space(data, end); data[i] == ',' {
 			i = space(data, i+1)
@@ -181,10 +185,10 @@ func whole(value []byte, least int) (int, error) {
 // identifiers reads a list of whole numbers of up to 64 bits, negative ones as their two's complement.
 func identifiers(value []byte) ([]uint64, error) {
 	out := make([]uint64, 0, 1+bytes.Count(value, []byte{','}))
-	err := elements(value, func(i int, v []byte) error {
+	err := elements(value, func(_ int, v []byte) error {
 		id, err := identifier(v)
 		if err != nil {
-			return fmt.Errorf("[%d] %w", i, err)
+			return err
 		}
 		out = append(out, id)
 		return nil
@@ -248,10 +252,25 @@ func brief(value []byte) string {
 	return string(value)
 }
 
-// inKey says in which key an error lies.
-func inKey[K string | []byte](key K, err error) error {
-	if err == nil {
+// nested is an error about a value inside of a row.
+type nested struct {
+	path string // keys and indices, as in turns[1].text
+	err  error
+}
+
+func (n *nested) Error() string { return n.path + ": " + n.err.Error() }
+func (n *nested) Unwrap() error { return n.err }
+
+// inKey says in which key or index an error lies.
+func inKey(key string, err error) error {
+	inner, ok := err.(*nested) //nolint:errorlint // only the outermost can be extended
+	switch {
+	case err == nil:
 		return nil
+	case !ok:
+		return &nested{clipped(key), err}
+	case inner.path[0] == '[':
+		return &nested{clipped(key) + inner.path, inner.err}
 	}
-	return fmt.Errorf("%s: %w", key, err)
+	return &nested{clipped(key) + "." + inner.path, inner.err}
 }

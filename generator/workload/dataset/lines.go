@@ -30,7 +30,7 @@ func openLines(c *settings, d decoder) (reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lines{files: files, buffer: bufio.NewReaderSize(nil, 256<<10)}
+	l := &lines{files: files, buffer: bufio.NewReaderSize(nil, 64<<10)}
 	if err := l.rewind(); err != nil {
 		return nil, err
 	}

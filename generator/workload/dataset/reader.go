@@ -1,9 +1,12 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strconv"
 )
 
 // A reader gives the entries of a dataset in the order of its files.
@@ -25,6 +28,8 @@ type entry struct {
 	rows []Row
 	// order sorts the entries of a session that stand apart; equal ones stay as in the file.
 	order int
+	// left is how many rows the format itself leaves out.
+	left int
 	// cost is about how many bytes the entry holds in memory.
 	cost int
 	mark mark
@@ -93,8 +98,13 @@ func (d *decoded) read() (entry, error) {
 		}
 		return entry{}, err
 	}
+	own := ""
+	if len(e.rows) > 1 && e.session() == "" {
+		own = filepath.Base(r.file) + ":" + strconv.Itoa(r.line)
+	}
 	for i := range e.rows {
-		e.rows[i].File, e.rows[i].Line = r.file, r.line
+		row := &e.rows[i]
+		row.File, row.Line, row.Session = r.file, r.line, cmp.Or(row.Session, own)
 	}
 	e.cost += len(r.data) + len(e.rows)*rowBytes
 	e.mark = r.mark

@@ -12,14 +12,20 @@ import (
 type Recording struct {
 	source *source
 
-	window  recorded
-	cost    int
-	ended   bool
-	begun   bool          // zero is known
-	zero    time.Duration // the instant of the first row
-	last    time.Duration // of the row before, from the file's own zero
-	rows    uint64        // read so far
-	session *recent[string, time.Duration]
+	window   recorded
+	cost     int
+	ended    bool
+	begun    bool          // a row was given, so that zero is known
+	zero     time.Duration // the instant of the first row
+	last     time.Duration // of the row before, from the file's own zero
+	rows     uint64        // read so far
+	sessions *recent[string, latest]
+}
+
+// latest is the row of a session that was read last.
+type latest struct {
+	at     time.Duration
+	manner manner
 }
 
 // timed is a row with the instant that sorts it.
@@ -29,6 +35,9 @@ type timed struct {
 	seq  uint64 // equal instants stay in the order of the file
 	cost int
 }
+
+// errUntimely marks rows that can be asked but not replayed.
+var errUntimely = errors.New("the row has no place in the recording")
 
 var errNoTimes = errors.New("has no instants to replay: the first row has no timestamp")
 
@@ -51,10 +60,10 @@ func (d *Dataset) Recording() (*Recording, error) {
 	if err := s.rewind(); err != nil {
 		return nil, err
 	}
-	return &Recording{source: s, session: newRecent[string, time.Duration](pastSessions)}, nil
+	return &Recording{source: s, sessions: newRecent[string, latest](pastSessions)}, nil
 }
 
-// Next gives the next row. Its At counts from the first row, the earliest one of the first 4096 rows or 8 MiB, and never falls: rows that
+// Next gives the next row. Its At counts from the first row, the earliest one of the first 16384 rows or 16 MiB, and never falls: rows that
 // stand in the wrong order are put right if they are not further apart than that, others are passed over as rows that cannot be read. A
 // row without At belongs behind the row of its session before it, Delay after its answer.
 //
@@ -65,8 +74,7 @@ func (r *Recording) Next() (*Row, error) {
 			return nil, err
 		}
 		if len(r.window) == 0 {
-			r.restart()
-			return nil, io.EOF
+			return nil, r.restart()
 		}
 		next := heap.Pop(&r.window).(timed)
 		r.cost -= next.cost
@@ -74,8 +82,7 @@ func (r *Recording) Next() (*Row, error) {
 			r.begun, r.zero, r.last = true, next.at, next.at
 		}
 		if next.at < r.last {
-			r.source.skip(&Error{File: next.row.File, Line: next.row.Line, Err: fmt.Errorf(
-				"is %v earlier than a row more than %d rows before it: sort the file by time", r.last-next.at, windowRows)})
+			r.untimely(&next.row, fmt.Errorf("%w: it is %v earlier than one that stands more than the look-ahead before it", errUntimely, r.last-next.at))
 			continue
 		}
 		r.last = next.at
@@ -86,10 +93,21 @@ func (r *Recording) Next() (*Row, error) {
 	}
 }
 
+// untimely passes over a row.
+func (r *Recording) untimely(row *Row, err error) {
+	r.source.skip(&Error{File: row.File, Line: row.Line, Err: err})
+}
+
 // restart makes the next row the first one of the next pass.
-func (r *Recording) restart() {
+func (r *Recording) restart() error {
+	begun := r.begun
+	r.source.passes++
 	r.ended, r.begun, r.rows = false, false, 0
-	r.session.clear()
+	r.sessions.clear()
+	if !begun {
+		return &Error{File: r.source.config.File, Err: errNothing}
+	}
+	return io.EOF
 }
 
 // fill reads until the window is full or the pass ends.
@@ -105,10 +123,22 @@ func (r *Recording) fill() error {
 		}
 		cost := e.cost / len(e.rows)
 		for i := range e.rows {
-			r.add(e.rows[i], cost)
+			r.spread(e.rows[i], cost)
 		}
 	}
 	return nil
+}
+
+// spread puts a row and those of the agents that it begins where they belong in time.
+func (r *Recording) spread(row Row, cost int) {
+	agents := row.Agents
+	row.Agents = nil
+	r.add(row, cost)
+	for i := range agents {
+		for j := range agents[i].Rows {
+			r.spread(agents[i].Rows[j], rowBytes)
+		}
+	}
 }
 
 // add puts a row where it belongs in time.
@@ -118,21 +148,25 @@ func (r *Recording) add(row Row, cost int) {
 		return
 	}
 	at := row.At
-	before, known := r.session.get(row.Session)
-	known = known && row.Session != ""
+	before, known := latest{}, false
+	if row.Session != "" {
+		before, known = r.sessions.get(row.Session)
+	}
 	switch {
-	case row.HasAt:
-	case known:
-		at = before
-	default:
-		r.source.skip(&Error{File: row.File, Line: row.Line, Err: errors.New("has no timestamp, and no row of its session stands before it")})
+	case !row.HasAt && !known:
+		r.untimely(&row, fmt.Errorf("%w: it has no timestamp, and no row of its session stands before it", errUntimely))
 		return
+	case known && before.manner != row.manner():
+		r.source.skip(&Error{File: row.File, Line: row.Line, Err: errMixed})
+		return
+	case !row.HasAt:
+		at = before.at
 	}
 	if !known {
 		row.Delay = 0
 	}
 	if row.Session != "" {
-		r.session.put(row.Session, at)
+		r.sessions.put(row.Session, latest{at, row.manner()})
 	}
 	r.rows++
 	r.cost += cost

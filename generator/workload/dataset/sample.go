@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	mathrand "math/rand/v2"
+	"os"
+	"slices"
 )
 
 // A sampler gives conversations in the order of the configuration, for ever.
@@ -14,22 +16,48 @@ type sampler interface {
 // maxIndexed is the largest size of files of which an index is kept, 8 bytes for each entry.
 const maxIndexed = 256 << 20
 
-// sample makes the sampler. A random order over files of up to 256 MiB is one over all conversations. Larger files, and compressed ones,
-// are read in their order, and the random choice is among the 4096 conversations (or 8 MiB) that were read last.
-func (d *Dataset) sample(random *mathrand.Rand) (sampler, error) {
-	spread := d.config.format.spread
-	s, err := d.source(d.config)
+// arrange makes the sampler of the dataset: of one for each file if these are pools.
+func (d *Dataset) arrange(random *mathrand.Rand) (sampler, error) {
+	if info, err := os.Stat(d.config.File); err != nil || !info.IsDir() || !d.config.format.pools {
+		return d.sample(d.config, random)
+	}
+	files, err := list(d.config)
+	if err != nil {
+		return nil, err
+	}
+	var out pools
+	for _, name := range files.names {
+		pool := *d.config
+		pool.File, pool.library = name, d.config.File
+		s, err := d.sample(&pool, random)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// sample makes the sampler of one file, or of files that are one. A random order over files of up to 256 MiB is one over all conversations. Larger files, and compressed ones,
+// are read in their order, and the random choice is among the 16384 conversations (or 16 MiB) that were read last.
+func (d *Dataset) sample(c *settings, random *mathrand.Rand) (sampler, error) {
+	spread := c.format.spread
+	s, err := d.source(c)
 	if err != nil {
 		return nil, err
 	}
 	size := s.size()
 	switch {
-	case d.config.Sampling == Sequential:
+	case c.Sampling == Sequential:
 		return &sequential{newAssembler(s, spread)}, nil
 	case size < 0 || size > maxIndexed:
-		return &shuffled{from: newAssembler(s, spread), random: random, again: d.config.Sampling == Random}, nil
+		w := window{from: newAssembler(s, spread), random: random}
+		if c.Sampling == Random {
+			return &drawn{window: w}, nil
+		}
+		return &shuffled{window: w}, nil
 	}
-	return newIndexed(s, spread, random, d.config.Sampling == Random)
+	return newIndexed(s, spread, random, c.Sampling == Random)
 }
 
 // sequential is the order of the files, wrapped.
@@ -49,63 +77,104 @@ func wrapped(a *assembler) (*Conversation, error) {
 	return c, err
 }
 
-// shuffled is a random order in a window that moves over the files.
-type shuffled struct {
+// window holds the conversations that were read last.
+type window struct {
 	from   *assembler
 	random *mathrand.Rand
-	again  bool // what was asked stays, and may be asked again until something newer takes its place
-
-	window []*Conversation
+	held   []*Conversation
 	cost   int
-	ended  bool // the rest of a pass is asked before the next one begins
+}
+
+// fill reads until the window is full, or gives io.EOF where a pass ends.
+func (w *window) fill() error {
+	for len(w.held) < windowRows && w.cost < windowBytes {
+		c, err := w.from.next()
+		if err != nil {
+			return err
+		}
+		w.held = append(w.held, c)
+		w.cost += c.cost()
+	}
+	return nil
+}
+
+// take takes one out.
+func (w *window) take() *Conversation {
+	i := w.random.IntN(len(w.held))
+	c, last := w.held[i], len(w.held)-1
+	w.held[i], w.held[last] = w.held[last], nil
+	w.held = w.held[:last]
+	w.cost -= c.cost()
+	return c
+}
+
+// shuffled asks what the window holds in a random order, each once: the rest of a pass before the next one begins.
+type shuffled struct {
+	window
+	ended bool // what is held is the rest
 }
 
 func (s *shuffled) next() (*Conversation, error) {
-	if err := s.fill(); err != nil {
-		return nil, err
-	}
-	i := s.random.IntN(len(s.window))
-	c := s.window[i]
-	if s.again && !s.ended {
-		// The window goes on by one: something in it gives way.
-		s.drop(s.random.IntN(len(s.window)))
-		return c, nil
-	}
-	s.drop(i)
-	return c, nil
-}
-
-func (s *shuffled) drop(i int) {
-	s.cost -= s.window[i].cost()
-	last := len(s.window) - 1
-	s.window[i] = s.window[last]
-	s.window[last] = nil
-	s.window = s.window[:last]
-}
-
-// fill reads until the window is full, or the pass ends.
-func (s *shuffled) fill() error {
-	if len(s.window) == 0 {
-		s.ended = false
-	}
-	for !s.ended && len(s.window) < windowRows && s.cost < windowBytes {
-		c, err := s.from.next()
-		switch {
-		case err == io.EOF && len(s.window) > 0:
-			s.ended = true
-		case err == io.EOF:
-			if c, err = wrapped(s.from); err != nil {
-				return err
-			}
-			fallthrough
-		case err == nil:
-			s.window = append(s.window, c)
-			s.cost += c.cost()
-		default:
-			return err
+	s.ended = s.ended && len(s.held) > 0
+	for empty := 0; !s.ended; empty++ {
+		err := s.fill()
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		s.ended = err == io.EOF && len(s.held) > 0
+		if len(s.held) > 0 {
+			break
+		}
+		if empty > 0 {
+			return nil, &Error{File: s.from.source.config.File, Err: errNothing}
 		}
 	}
+	return s.take(), nil
+}
+
+// drawn asks any that the window holds at any time. One of it gives way to the next of the file with each draw, unless it holds all.
+type drawn struct {
+	window
+	all bool
+}
+
+func (d *drawn) next() (*Conversation, error) {
+	if !d.all {
+		if err := d.refill(); err != nil {
+			return nil, err
+		}
+	}
+	return d.held[d.random.IntN(len(d.held))].clone(), nil
+}
+
+// refill makes room for newer ones, and reads them.
+func (d *drawn) refill() error {
+	first := len(d.held) == 0
+	if !first {
+		d.take()
+	}
+	err := d.fill()
+	switch {
+	case err == io.EOF && first && len(d.held) > 0:
+		d.all = true
+	case err == io.EOF:
+		c, err := wrapped(d.from)
+		if err != nil {
+			return err
+		}
+		d.held = append(d.held, c)
+		d.cost += c.cost()
+	case err != nil:
+		return err
+	}
 	return nil
+}
+
+// clone copies what a caller may change.
+func (c *Conversation) clone() *Conversation {
+	out := *c
+	out.Rows = slices.Clone(c.Rows)
+	return &out
 }
 
 // cost is about how many bytes a conversation holds.
@@ -119,13 +188,16 @@ func (c *Conversation) cost() int {
 
 // cost is about how many bytes a row points at.
 func (r *Row) cost() int {
-	n := 8*len(r.HashIDs) + len(r.Prompt.Payload) + len(r.Prompt.Tools)
+	n := 8*(len(r.HashIDs)+len(r.Splits)) + len(r.Prompt.Payload) + len(r.Prompt.Tools)
 	for i := range r.Prompt.Messages {
 		m := &r.Prompt.Messages[i]
 		n += len(m.Raw)
 		for j := range m.Parts {
 			n += len(m.Parts[j].Text) + len(m.Parts[j].Data) + len(m.Parts[j].URL)
 		}
+	}
+	for i := range r.Agents {
+		n += r.Agents[i].cost()
 	}
 	return n
 }

@@ -14,7 +14,7 @@ type source struct {
 	config *settings
 	notes  *notes
 
-	passes   int  // how often the end was reached
+	passes   int  // that were read and given out
 	readable bool // something could be read since the beginning of the pass
 }
 
@@ -48,13 +48,13 @@ func (s *source) next() (entry, error) {
 
 // again begins the next pass.
 func (s *source) again() error {
-	s.passes++
 	readable := s.readable
 	s.readable = false
 	if err := s.rewind(); err != nil {
 		return err
 	}
 	if !readable {
+		s.passes++
 		return &Error{File: s.config.File, Err: errNothing}
 	}
 	return io.EOF
@@ -70,25 +70,36 @@ func (s *source) skip(err error) {
 
 // limit applies the bounds of the configuration to an entry; false if nothing is left of it.
 func (s *source) limit(e *entry) bool {
+	s.notes.filtered.Add(int64(e.left))
 	kept := e.rows[:0]
 	for _, row := range e.rows {
 		if !s.keeps(&row) {
 			s.notes.filtered.Add(1)
 			continue
 		}
-		if bound := s.config.MaxOutputTokens; bound != 0 && row.OutputTokens > bound {
+		if bound := s.config.MaxOutputTokens; bound != 0 && row.OutputTokens > bound && row.Prompt.Payload == nil {
 			row.OutputTokens = bound
 		}
-		if bound := s.config.DelayCap; bound != 0 {
-			row.Delay = min(row.Delay, bound)
-		}
-		if s.config.IgnoreDelays {
-			row.Delay = 0
-		}
+		s.pace(&row)
 		kept = append(kept, row)
 	}
 	e.rows = kept
 	return len(kept) > 0
+}
+
+// pace applies the bounds of pauses to a row and to the agents that it begins.
+func (s *source) pace(row *Row) {
+	if bound := s.config.DelayCap; bound != 0 {
+		row.Delay = min(row.Delay, bound)
+	}
+	if s.config.IgnoreDelays {
+		row.Delay = 0
+	}
+	for i := range row.Agents {
+		for j := range row.Agents[i].Rows {
+			s.pace(&row.Agents[i].Rows[j])
+		}
+	}
 }
 
 // keeps tells whether a row is within the bounds.

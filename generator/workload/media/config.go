@@ -110,6 +110,9 @@ func (i *Images) Validate(path string) []error {
 		c.wrong(".format", "unknown format %q, must be %s or %s", i.Format, PNG, JPEG)
 	}
 	c.source(i.Source, i.Folder)
+	if len(c.errs) == 0 && i.Count == 0 && *i != DefaultImages() {
+		c.wrong(".count", "must be at least 1")
+	}
 	return c.errs
 }
 
@@ -133,6 +136,9 @@ func (a *Audio) Validate(path string) []error {
 		c.wrong(".format", "unknown format %q, must be %s", a.Format, WAV)
 	}
 	c.source(a.Source, a.Folder)
+	if len(c.errs) == 0 && a.Count == 0 && *a != DefaultAudio() {
+		c.wrong(".count", "must be at least 1")
+	}
 	return c.errs
 }
 

@@ -113,3 +113,13 @@ func recovered(err *error) {
 		*err = fmt.Errorf("%w: %v", ErrCorrupt, p)
 	}
 }
+
+// Behind is the first row behind the row group of a row: where reading can go on if a page of the group is corrupt.
+func (f *File) Behind(row int64) int64 {
+	for _, g := range f.groups {
+		if end := g.first + g.rows; row < end {
+			return end
+		}
+	}
+	return f.rows
+}

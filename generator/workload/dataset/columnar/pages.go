@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sort"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
@@ -13,9 +15,12 @@ import (
 // Most writers leave out the index of pages that would tell which page holds a row. But each page has a header with its size, so the pages
 // of a column are found by hopping from header to header: a few thousand small reads for a column of gigabytes, and only once a row group.
 
-// page is one data page of a column in a row group.
+// page is a page of a column in a row group, as the library is shown it: see retold.
 type page struct {
-	offset int64 // of its header in the file
+	at     int64  // where it begins in the column as the library is shown it
+	header []byte // retold
+	body   int64  // where its body is in the file
+	length int64  // of header and body
 	// rows is how many rows begin in it, -1 until it is decoded: old list pages may begin within a row.
 	rows int64
 }
@@ -24,15 +29,14 @@ type page struct {
 type chunk struct {
 	column *parquet.FileColumnChunk
 	file   io.ReaderAt
-	// base is where the library believes that the pages begin, end is behind the last.
-	base, end int64
-	// dictionary is the page that others refer to, with its header; of no length if there is none.
-	dictionary span
+	base   int64 // where the library believes that the pages begin
+
+	dictionary page // that others refer to; of no length if there is none
 	pages      []page
 }
 
-// span is a part of the file.
-type span struct{ offset, length int64 }
+// readable are the codecs of which the library reads what was written. It reads pages of LZ4 wrongly (parquet-go/parquet-go#608).
+var readable = []format.CompressionCodec{format.Uncompressed, format.Snappy, format.Gzip, format.Brotli, format.Zstd}
 
 // openChunk finds the pages of a column in row group g. Of a list it is not known where rows begin.
 func (f *File) openChunk(g, column int, list bool) (*chunk, error) {
@@ -41,36 +45,63 @@ func (f *File) openChunk(g, column int, list bool) (*chunk, error) {
 		return nil, errors.New("the column has no pages in this file")
 	}
 	meta := &f.groups[g].footer[column].MetaData
+	if !slices.Contains(readable, meta.Codec) {
+		return nil, fmt.Errorf("is compressed with %s, which cannot be read: write the file anew with zstd", meta.Codec)
+	}
 	out := &chunk{column: c, file: f.reader, base: meta.DataPageOffset}
 	if meta.DictionaryPageOffset != 0 {
 		out.base = meta.DictionaryPageOffset
 	}
-	out.end = out.base + meta.TotalCompressedSize
-	if out.base < 0 || meta.TotalCompressedSize < 0 || out.end > f.size {
-		return nil, fmt.Errorf("%w: a column is said to be at %d..%d of %d bytes", ErrCorrupt, out.base, out.end, f.size)
+	end := out.base + meta.TotalCompressedSize
+	if out.base < 0 || meta.TotalCompressedSize < 0 || end < 0 || end > f.size {
+		return nil, fmt.Errorf("%w: a column is said to be at %d..%d of %d bytes", ErrCorrupt, out.base, end, f.size)
 	}
-	for at, values := out.base, int64(0); at < out.end && values < meta.NumValues; {
-		header, length, err := readHeader(f.reader, at, out.end)
+	return out, out.find(end, meta.NumValues, list)
+}
+
+// find hops over the pages before end, until it has seen so many values.
+func (c *chunk) find(end, values int64, list bool) error {
+	for at, shown := c.base, int64(0); at < end && values > 0; {
+		header, length, err := readHeader(c.file, at, end)
 		if err != nil {
-			return nil, fmt.Errorf("%w: page header at %d: %w", ErrCorrupt, at, err)
+			return fmt.Errorf("%w: page header at %d: %w", ErrCorrupt, at, err)
 		}
-		next := at + length + int64(header.CompressedPageSize)
-		switch n := pageValues(header); {
-		case next > out.end:
-			return nil, fmt.Errorf("%w: the page at %d goes on behind the end of its column", ErrCorrupt, at)
-		case header.Type == format.DictionaryPage:
-			out.dictionary = span{offset: at, length: next - at}
-		case header.Type == format.DataPage || header.Type == format.DataPageV2:
-			rows := n
-			if list {
-				rows = -1
+		p := page{at: shown, body: at + length}
+		at += length + int64(header.CompressedPageSize)
+		if at > end {
+			return fmt.Errorf("%w: the page at %d goes on behind the end of its column", ErrCorrupt, p.body-length)
+		}
+		n := pageValues(header)
+		if p.header, err = retold(header); err != nil {
+			return err
+		}
+		p.length = int64(len(p.header)) + int64(header.CompressedPageSize)
+		switch header.Type {
+		case format.DictionaryPage:
+			p.at = 0
+			c.dictionary = p
+		case format.DataPage, format.DataPageV2:
+			if p.rows = n; list {
+				p.rows = -1
 			}
-			out.pages = append(out.pages, page{offset: at, rows: rows})
-			values += n
+			c.pages = append(c.pages, p)
+			shown += p.length
+			values -= n
 		}
-		at = next
 	}
-	return out, nil
+	return nil
+}
+
+// retold is a page header as the library is shown it, without the size of the page before compression. Told that size, the library takes a
+// buffer for it and overlooks that some codecs give the page in another one (parquet-go/parquet-go#608): it then shows what was in
+// the buffer before. Statistics are left out, they only make headers long.
+func retold(h *format.PageHeader) ([]byte, error) {
+	out := *h
+	out.UncompressedPageSize = 0
+	out.DataPageHeader.V.Statistics = format.Statistics{}
+	out.DataPageHeaderV2.V.Statistics = format.Statistics{}
+	var protocol thrift.CompactProtocol
+	return thrift.Marshal(&protocol, &out)
 }
 
 // readHeader reads the header of a page, and tells how long it is.
@@ -124,37 +155,44 @@ func pageValues(h *format.PageHeader) int64 {
 
 // from opens the pages from the i-th on. The library only ever begins at the first page of a column, so it is shown a column that consists
 // of the dictionary and these pages.
-func (c *chunk) from(i int) parquet.Pages {
-	return c.column.PagesFrom(&window{file: c.file, base: c.base, head: c.dictionary, tail: span{
-		offset: c.pages[i].offset, length: c.end - c.pages[i].offset,
-	}})
-}
+func (c *chunk) from(i int) parquet.Pages { return c.column.PagesFrom(&shown{chunk: c, first: i}) }
 
-// window is a file in which head and tail stand one behind the other at base.
-type window struct {
-	file       io.ReaderAt
-	base       int64
-	head, tail span
+// shown is a file in which the dictionary and the pages from first on stand one behind the other where the column begins.
+type shown struct {
+	*chunk
+	first int
 }
 
 // ReadAt implements io.ReaderAt.
-func (w *window) ReadAt(p []byte, off int64) (int, error) {
-	read, at := 0, off-w.base
-	for _, part := range []span{w.head, w.tail} {
-		if at >= part.length {
-			at -= part.length
-			continue
+func (s *shown) ReadAt(p []byte, off int64) (n int, err error) {
+	for at := off - s.base; n < len(p); {
+		part, from := &s.dictionary, at
+		if from >= s.dictionary.length {
+			from += s.pages[s.first].at - s.dictionary.length
+			i := sort.Search(len(s.pages), func(i int) bool { return s.pages[i].at > from }) - 1
+			part = &s.pages[i]
+			from -= part.at
 		}
-		n := min(int64(len(p)-read), part.length-at)
-		m, err := w.file.ReadAt(p[read:read+int(n)], part.offset+at)
-		read += m
-		if read == len(p) {
-			return read, nil
+		if from >= part.length {
+			return n, io.EOF
 		}
-		if err != nil {
-			return read, err
+		m, err := part.readAt(s.file, p[n:], from)
+		n += m
+		at += int64(m)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return n, err
 		}
-		at = 0
+		if m == 0 {
+			return n, io.ErrUnexpectedEOF
+		}
 	}
-	return read, io.EOF
+	return n, nil
+}
+
+// readAt reads from a place of the page, its header or its body, as much as stands together there.
+func (p *page) readAt(file io.ReaderAt, b []byte, from int64) (int, error) {
+	if head := int64(len(p.header)); from >= head {
+		return file.ReadAt(b[:min(int64(len(b)), p.length-from)], p.body+from-head)
+	}
+	return copy(b, p.header[from:]), nil
 }

@@ -1,0 +1,153 @@
+package endpoint
+
+// messagesKeeper decodes an answer of the messages protocol and keeps what it says.
+type messagesKeeper struct {
+	messagesDecoder
+	keeper
+}
+
+// Event implements Decoder.
+func (k *messagesKeeper) Event(name, data []byte, chunk *Chunk) error {
+	err := k.messagesDecoder.Event(name, data, chunk)
+	if err == nil && chunk.Err == nil && !isDone(data) {
+		k.event(name, data)
+	}
+	return err
+}
+
+// Body implements Decoder.
+func (k *messagesKeeper) Body(data []byte, chunk *Chunk) error {
+	err := k.messagesDecoder.Body(data, chunk)
+	if err == nil && chunk.Err == nil {
+		k.message(data)
+	}
+	return err
+}
+
+// event reads an event that is known to be the protocol.
+func (k *messagesKeeper) event(name, data []byte) {
+	var kind text
+	var message, block, delta []byte
+	var index int64
+	s := scanner{data: data}
+	for ok := s.enterObject(); ok; ok = s.nextMember() {
+		switch string(s.name()) {
+		case "type":
+			kind = s.text()
+		case "index":
+			index = s.count().N
+		case "message":
+			message = s.raw()
+		case "content_block":
+			block = s.raw()
+		case "delta":
+			delta = s.raw()
+		default:
+			s.skip()
+		}
+	}
+	if !kind.empty() {
+		name = kind.bytes()
+	}
+	switch string(name) {
+	case "message_start":
+		s := scanner{data: message}
+		k.identify(s.memberText("id"))
+	case "content_block_start":
+		if b := readBlock(block); b.isCall() {
+			f := fragment{id: b.id, name: b.name}
+			f.add(k.call(index))
+		}
+	case "content_block_delta":
+		s := scanner{data: delta}
+		d := s.messagesDelta()
+		switch string(d.kind.bytes()) {
+		case "text_delta":
+			k.text(d.text)
+		case "thinking_delta":
+			k.reasoning(d.thinking)
+		case "input_json_delta":
+			call := k.call(index)
+			call.Arguments = d.partial.appendTo(call.Arguments)
+		}
+	case "content_block_stop":
+		k.closeCall(index)
+	}
+}
+
+// closeCall ends a call. One without arguments comes without a piece of them; the whole form of such a call has an empty object.
+func (k *messagesKeeper) closeCall(index int64) {
+	for i, number := range k.calls {
+		if number == index && len(k.to.Tools[i].Arguments) == 0 {
+			k.to.Tools[i].Arguments = []byte("{}")
+		}
+	}
+}
+
+// message reads a whole answer.
+func (k *messagesKeeper) message(data []byte) {
+	var blocks []byte
+	s := scanner{data: data}
+	for ok := s.enterObject(); ok; ok = s.nextMember() {
+		switch string(s.name()) {
+		case "id":
+			k.identify(s.text())
+		case "content":
+			blocks = s.raw()
+		default:
+			s.skip()
+		}
+	}
+	s = scanner{data: blocks}
+	for ok := s.enterArray(); ok; ok = s.nextElement() {
+		b := readBlock(s.raw())
+		switch {
+		case b.isCall():
+			f := fragment{id: b.id, name: b.name, object: b.input}
+			f.add(k.newCall(int64(len(k.calls))))
+		case string(b.kind.bytes()) == "text":
+			k.text(b.text)
+		case string(b.kind.bytes()) == "thinking":
+			k.reasoning(b.thinking)
+		}
+	}
+}
+
+// block is a piece of the content.
+type block struct {
+	kind, id, name text
+	text, thinking text
+	input          []byte
+}
+
+func (b *block) isCall() bool {
+	switch string(b.kind.bytes()) {
+	case "tool_use", "server_tool_use", "mcp_tool_use":
+		return true
+	}
+	return false
+}
+
+func readBlock(data []byte) block {
+	var b block
+	s := scanner{data: data}
+	for ok := s.enterObject(); ok; ok = s.nextMember() {
+		switch string(s.name()) {
+		case "type":
+			b.kind = s.text()
+		case "id":
+			b.id = s.text()
+		case "name":
+			b.name = s.text()
+		case "text":
+			b.text = s.text()
+		case "thinking":
+			b.thinking = s.text()
+		case "input":
+			b.input = s.raw()
+		default:
+			s.skip()
+		}
+	}
+	return b
+}

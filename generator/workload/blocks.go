@@ -1,0 +1,64 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"path/filepath"
+	"strings"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/dataset"
+)
+
+var errNoLength = errors.New("has neither messages nor a length")
+
+// blocks writes the text that the hash ids of a row name, and tells whether fresh words follow it.
+//
+// An id names one block of words: the same text wherever the id stands in files of this name, with any target of the same seed, and
+// another text for any other id or file. Without a tokenizer a block is as many bytes as its tokens should have by what was learned so
+// far, so that lengths are right on average but the borders of blocks do not fall on those of the server's cache; with one, each block has
+// exactly its tokens. A last block that the prompt does not fill is the beginning of the whole one.
+func (r *recorded) blocks(row *dataset.Row, d *draft) (text string, fresh bool, err error) {
+	ids, size, length := len(row.HashIDs), row.BlockSize, row.InputTokens
+	if ids == 0 {
+		return "", true, nil
+	}
+	if length <= (ids-1)*size {
+		return "", false, fmt.Errorf("%d hash ids of %d tokens are more than the %d tokens of the prompt: wrong block_size or broken trace", ids, size, length)
+	}
+	file := fnv.New64a()
+	_, _ = file.Write([]byte(filepath.Base(row.File)))
+	name := file.Sum64()
+	var b strings.Builder
+	left := length
+	for _, id := range row.HashIDs {
+		block := r.block(name, id, size, d)
+		if left < size {
+			block = r.beginning(block, left, size, d)
+		}
+		b.WriteString(block)
+		left -= size
+	}
+	return b.String(), left > 0, nil
+}
+
+// block is the text of an id.
+func (r *recorded) block(file, id uint64, tokens int, d *draft) string {
+	random := r.streams.at(streamBlock, file^mix(id), 0)
+	ruler := d.ruler
+	ruler.perByte = d.blockFit
+	return ruler.sized(float64(tokens), 0, func(size int) string {
+		var b strings.Builder
+		b.Grow(size)
+		r.corpus.fill(&b, size, random)
+		return b.String()
+	})
+}
+
+// beginning is the first tokens of a block.
+func (r *recorded) beginning(block string, tokens, of int, d *draft) string {
+	if d.ruler.tokenizer == nil {
+		return block[:len(block)*tokens/of]
+	}
+	return d.ruler.sized(float64(tokens), 0, func(size int) string { return block[:min(size, len(block))] })
+}
