@@ -47,12 +47,12 @@ var mustBePositive = map[string]bool{
 // plannedKeys belong to what this version does not do yet.
 var plannedKeys = []string{
 	"target_discovery", "collectors", "otlp", "debug", "modules", "probe",
-	"global.budget", "global.timeout",
+	"global.timeout",
 	"metrics.removed_target_linger",
 	"slos.*.preset",
 	"workloads.*.tokenizer",
 	"http_clients.*.fresh_every", "http_clients.*.ip_family", "http_clients.*.ip_version", "http_clients.*.dns_refresh",
-	"targets[].budget", "targets[].expect", "targets[].backoff", "targets[].paused", "targets[].fingerprint", "targets[].collectors",
+	"targets[].collectors",
 }
 
 // unavailableKeys are no mistakes, but cannot be used: what is planned, and what would contradict a key of ours. They never become
@@ -69,6 +69,7 @@ var unavailableKeys = []struct {
 	{"is written as secret, api_key_file or api_key, in the header that key_header names", []string{"targets[].endpoint.auth"}},
 	{"must be written at each target", []string{"defaults.name"}},
 	{"is written at the target or under global, not under loads", []string{"loads.*.budget"}},
+	{"is written in the load of the target, under loads", []string{"targets[].backoff"}},
 	{"not available, use the key that ends in _file", []string{
 		"http_clients.*.basic_auth.username_ref", "http_clients.*.basic_auth.password_ref", "http_clients.*.authorization.credentials_ref",
 		"http_clients.*.oauth2.client_secret_ref", "http_clients.*.oauth2.client_certificate_key_ref",

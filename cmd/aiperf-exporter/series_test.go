@@ -54,7 +54,7 @@ func TestSeriesListsWhatTheConfigurationExposes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(e.close)
+	t.Cleanup(func() { e.close(slog.New(slog.DiscardHandler)) })
 	t.Cleanup(e.generator.Close)
 	families, err := e.registry.Gather()
 	if err != nil {

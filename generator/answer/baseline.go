@@ -120,10 +120,10 @@ func (r *questionRecord) baseline() (baseline, error) {
 		return baseline{}, fmt.Errorf("text: %w", err)
 	case len(text) == 0 || len(text)%2 != 0 || len(text)/2 > maxSketchRunes:
 		return baseline{}, fmt.Errorf("text has %d bytes, which is no sketch", len(text))
-	case r.Answers < 1 || r.Answers > maxLearned || r.Agreed < 0 || r.Agreed > 1 || r.Noise < 0:
-		return baseline{}, errors.New("answers, agreed or noise cannot be right")
 	case len(r.Tokens) > maxSketchTokens || (r.Measured && len(r.Tokens) == 0):
 		return baseline{}, fmt.Errorf("has %d tokens, which cannot be right", len(r.Tokens))
+	case !r.plausible():
+		return baseline{}, errors.New("answers, agreed or noise cannot be right")
 	}
 	b := baseline{answers: r.Answers, agreed: r.Agreed, measured: r.Measured, noise: r.Noise}
 	for ; len(text) > 0; text = text[2:] {
@@ -138,6 +138,10 @@ func (r *questionRecord) baseline() (baseline, error) {
 	}
 	b.sketch.grain = grainOf(b.sketch.tokens)
 	return b, nil
+}
+
+func (r *questionRecord) plausible() bool {
+	return r.Answers >= 1 && r.Answers <= maxLearned && r.Agreed >= 0 && r.Agreed <= 1 && r.Noise >= 0
 }
 
 func (r *tokenRecord) sketch() (tokenSketch, error) {

@@ -39,6 +39,8 @@ func TestJudge(t *testing.T) {
 	person := map[string]any{
 		"type": "object", "required": []any{"name"}, "properties": map[string]any{"name": map[string]any{"type": "string", "pattern": "^[A-Z]"}, "age": map[string]any{"minimum": 0}},
 	}
+	self := map[string]any{"$ref": "#"}
+	ambiguous := map[string]any{"type": "array", "anyOf": []any{map[string]any{"items": self, "minItems": 2}, map[string]any{"items": self}}}
 	paris := ToolCall{Name: "weather", Arguments: []byte(`{"city":"Paris"}`)}
 	anyCall := Expect{ToolCall: &ToolCallExpect{}}
 	for name, c := range map[string]struct {
@@ -66,12 +68,17 @@ func TestJudge(t *testing.T) {
 		"JSON that is nested too deep":          {Expect{JSONSchema: map[string]any{}}, said(strings.Repeat("[", 65) + strings.Repeat("]", 65)), []Failure{{CheckJSONSchema, "is not JSON: is nested more than 64 deep"}}},
 		"a number that would fill the memory":   {Expect{JSONSchema: person}, said(`{"name":"A","age":1e999999999}`), []Failure{{CheckJSONSchema, "is not JSON: has a number of more than 64 bytes or beyond 1e±999"}}},
 		"a small number of the same kind":       {Expect{JSONSchema: person}, said(`{"name":"A","age":1e-999999999}`), []Failure{{CheckJSONSchema, "is not JSON: has a number of more than 64 bytes or beyond 1e±999"}}},
-		"enough tokens":                         {Expect{MinTokens: 3, MaxTokens: 3}, ofTokens(3), nil},
-		"too few tokens":                        {Expect{MinTokens: 3}, ofTokens(2), []Failure{{CheckMinTokens, "has 2 tokens, should have at least 3"}}},
-		"too many tokens":                       {Expect{MaxTokens: 3}, ofTokens(4), []Failure{{CheckMaxTokens, "has 4 tokens, should have at most 3"}}},
-		"tokens that nobody counted":            {Expect{MinTokens: 3, MaxTokens: 4}, ofTokens(-1), nil},
-		"a reason that is wanted":               {Expect{FinishReason: []metrics.FinishReason{"length", "stop"}}, said("a"), nil},
-		"a reason that is not":                  {Expect{FinishReason: []metrics.FinishReason{"length", "tool_calls"}}, said("a"), []Failure{{CheckFinishReason, `ended with "stop", should end with one of ["length" "tool_calls"]`}}},
+		"JSON that has too many ways to match": {
+			Expect{JSONSchema: ambiguous}, said(strings.Repeat("[", 60) + "1" + strings.Repeat("]", 60)),
+			[]Failure{{CheckJSONSchema, "is too complex to be compared with the schema"}},
+		},
+		"JSON that has few":          {Expect{JSONSchema: ambiguous}, said("[[[[[[[]]]]]]]"), nil},
+		"enough tokens":              {Expect{MinTokens: 3, MaxTokens: 3}, ofTokens(3), nil},
+		"too few tokens":             {Expect{MinTokens: 3}, ofTokens(2), []Failure{{CheckMinTokens, "has 2 tokens, should have at least 3"}}},
+		"too many tokens":            {Expect{MaxTokens: 3}, ofTokens(4), []Failure{{CheckMaxTokens, "has 4 tokens, should have at most 3"}}},
+		"tokens that nobody counted": {Expect{MinTokens: 3, MaxTokens: 4}, ofTokens(-1), nil},
+		"a reason that is wanted":    {Expect{FinishReason: []metrics.FinishReason{"length", "stop"}}, said("a"), nil},
+		"a reason that is not":       {Expect{FinishReason: []metrics.FinishReason{"length", "tool_calls"}}, said("a"), []Failure{{CheckFinishReason, `ended with "stop", should end with one of ["length" "tool_calls"]`}}},
 		"everything at once": {
 			Expect{Contains: "x", Regex: "y", MinTokens: 5, FinishReason: []metrics.FinishReason{"length"}},
 			ofTokens(1),

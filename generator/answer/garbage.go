@@ -6,26 +6,26 @@ import (
 	"unicode/utf8"
 )
 
-// What a healthy answer never reaches. Shares are of the characters of an answer without white space.
+// What a healthy answer does not reach: of a million pieces of source code, data and documents, cut to 300, 2000 and 12000 bytes, one in ten
+// thousand does, tables of character sets first of all. Shares are of the characters of an answer without white space.
 const (
 	// A few replacement characters are a subject of conversation, or a character that the limit of tokens cut in half; as many as that come
 	// of a tokenizer that does not fit. The same holds of control and private characters.
 	minBroken   = 4
 	brokenShare = 0.02
 
-	// minMarks is how many characters an answer must have to be called punctuation only, wordShare the share of letters, digits and
-	// pictures that text, code and tables always have, and markShare that of the marks that drawings do not have.
+	// An answer of at least minMarks characters is punctuation only if less than wordShare of them are letters, digits and pictures, which
+	// text, code and tables always have, and more than markShare are marks that drawings do not have.
 	minMarks  = 16
 	wordShare = 0.02
 	markShare = 0.5
 
-	// minShout is how long a run of one punctuation mark may be at most, unless it is one that people draw lines with. The first token of
-	// many vocabularies is "!", and it is what NaN for all tokens gives.
+	// From minShout on, a run of one punctuation mark is no emphasis, unless it is a mark that people draw lines with. "!" is the first token
+	// of many vocabularies, and hence what NaN for all tokens gives. From minMark on, it is no answer if there is nothing else.
 	minShout = 24
-	// minMark is the same for an answer that is nothing but this mark.
-	minMark = 4
+	minMark  = 4
 
-	// Changes of the script within a word: a letter of one alphabet beside one of another.
+	// Where a letter of one alphabet stands beside one of another, a word has changed its script.
 	minMixed   = 4
 	mixedShare = 0.02
 )

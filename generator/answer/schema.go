@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -18,10 +19,30 @@ const (
 	maxDepth       = 64      // of a schema, and of what is compared with one
 	maxNumberBytes = 64      // of a number in JSON
 	maxExponent    = 999     // of a number in JSON; the comparison is exact, so that a larger one would need its size in memory
+	maxSteps       = 1 << 20 // of a comparison
 )
 
-// schema is a JSON Schema without references to anything outside.
-type schema struct{ compiled *jsonschema.Schema }
+// schema is a JSON Schema without references to anything outside. It compares one value at a time.
+type schema struct {
+	compiled *jsonschema.Schema
+
+	mu    sync.Mutex
+	steps *steps
+}
+
+// steps counts the subschemas that a comparison has looked at. Where several alternatives refer to the schema itself, each level of the
+// value multiplies them, and the library has no other way to be stopped than a panic through it.
+type steps struct{ left int }
+
+// errExhausted is what steps panics with.
+var errExhausted = errors.New("is too complex to be compared with the schema")
+
+// Validate implements jsonschema.SchemaExt.
+func (s *steps) Validate(*jsonschema.ValidatorContext, any) {
+	if s.left--; s.left < 0 {
+		panic(errExhausted)
+	}
+}
 
 // nowhere loads nothing: a schema that names another document is wrong.
 type nowhere struct{}
@@ -31,8 +52,11 @@ func (nowhere) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%q is not part of the schema, and nothing is loaded", cut(url, maxQuoted))
 }
 
-// schemaURL names the document itself; nobody resolves it.
-const schemaURL = "urn:aiperf-exporter:expect"
+// Names for the document itself, and for what counts the steps; nobody resolves them.
+const (
+	schemaURL = "urn:aiperf-exporter:expect"
+	stepsURL  = "urn:aiperf-exporter:steps"
+)
 
 func newSchema(raw []byte) (*schema, error) {
 	if len(raw) > maxSchemaBytes {
@@ -45,6 +69,11 @@ func newSchema(raw []byte) (*schema, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(nowhere{})
+	counted := &steps{}
+	compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: stepsURL, Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
+		return counted, nil
+	}})
+	compiler.AssertVocabs()
 	if err = compiler.AddResource(schemaURL, document); err != nil {
 		return nil, err
 	}
@@ -52,7 +81,7 @@ func newSchema(raw []byte) (*schema, error) {
 	if err != nil {
 		return nil, errors.New(cut(strings.ReplaceAll(err.Error(), "\n", " "), maxDetailBytes))
 	}
-	return &schema{compiled}, nil
+	return &schema{compiled: compiled, steps: counted}, nil
 }
 
 // schemaOf takes a schema as the configuration has it, through JSON, so that it has the types of JSON whatever it was read from.
@@ -74,19 +103,33 @@ func (s *schema) breach(text []byte) string {
 }
 
 func (s *schema) breachOf(value any) string {
-	err := s.compiled.Validate(value)
+	err := s.validate(value)
 	if err == nil {
 		return ""
 	}
 	broken, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {
-		return "cannot be compared with the schema"
+		return err.Error()
 	}
 	for len(broken.Causes) > 0 {
 		broken = broken.Causes[0]
 	}
 	return fmt.Sprintf("breaks %q of the schema at %q",
 		strings.Join(broken.ErrorKind.KeywordPath(), "/"), cut("/"+strings.Join(broken.InstanceLocation, "/"), maxQuoted))
+}
+
+func (s *schema) validate(value any) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps.left = maxSteps
+	defer func() {
+		if cause := recover(); cause == errExhausted {
+			err = errExhausted
+		} else if cause != nil {
+			panic(cause)
+		}
+	}()
+	return s.compiled.Validate(value)
 }
 
 func newJSONSchema(e *Expect) (func(*Answer) string, error) {

@@ -75,21 +75,22 @@ func (f *fragment) readArguments(s *scanner) {
 // logprobs reads a list of {token, logprob, top_logprobs}, the form of chat and responses.
 func (k *keeper) logprobs(s *scanner) {
 	for ok := s.enterArray(); ok; ok = s.nextElement() {
-		l, top, known := readLogprob(s)
-		if !known {
+		l, top, told := readLogprob(s)
+		if !told {
 			continue
 		}
 		k.to.Logprobs = append(k.to.Logprobs, answer.Logprob{Token: l.Token, Value: l.Value, Top: ranked(top)})
 	}
 }
 
-func readLogprob(s *scanner) (l answer.Alternative, top []answer.Alternative, known bool) {
+// readLogprob reads one of them; told is false if it has no value.
+func readLogprob(s *scanner) (l answer.Alternative, top []answer.Alternative, told bool) {
 	for ok := s.enterObject(); ok; ok = s.nextMember() {
 		switch string(s.name()) {
 		case "token":
 			l.Token = s.text().decode()
 		case "logprob":
-			l.Value, known = s.float()
+			l.Value, told = s.float()
 		case "top_logprobs":
 			top = nil
 			for ok := s.enterArray(); ok; ok = s.nextElement() {
@@ -101,7 +102,7 @@ func readLogprob(s *scanner) (l answer.Alternative, top []answer.Alternative, kn
 			s.skip()
 		}
 	}
-	return l, top, known
+	return l, top, told
 }
 
 // ranked puts alternatives in order, best first. Servers mostly have done so; equals stay as they stand.

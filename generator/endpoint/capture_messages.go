@@ -24,54 +24,68 @@ func (k *messagesKeeper) Body(data []byte, chunk *Chunk) error {
 	return err
 }
 
-// event reads an event that is known to be the protocol.
-func (k *messagesKeeper) event(name, data []byte) {
-	var kind text
-	var message, block, delta []byte
-	var index int64
+// messagesPieces are the parts of an event as they stand.
+type messagesPieces struct {
+	kind                  text
+	index                 int64
+	message, block, delta []byte
+}
+
+func readMessagesPieces(data []byte) messagesPieces {
+	var p messagesPieces
 	s := scanner{data: data}
 	for ok := s.enterObject(); ok; ok = s.nextMember() {
 		switch string(s.name()) {
 		case "type":
-			kind = s.text()
+			p.kind = s.text()
 		case "index":
-			index = s.count().N
+			p.index = s.count().N
 		case "message":
-			message = s.raw()
+			p.message = s.raw()
 		case "content_block":
-			block = s.raw()
+			p.block = s.raw()
 		case "delta":
-			delta = s.raw()
+			p.delta = s.raw()
 		default:
 			s.skip()
 		}
 	}
-	if !kind.empty() {
-		name = kind.bytes()
+	return p
+}
+
+// event reads an event that is known to be the protocol.
+func (k *messagesKeeper) event(name, data []byte) {
+	p := readMessagesPieces(data)
+	if !p.kind.empty() {
+		name = p.kind.bytes()
 	}
 	switch string(name) {
 	case "message_start":
-		s := scanner{data: message}
+		s := scanner{data: p.message}
 		k.identify(s.memberText("id"))
 	case "content_block_start":
-		if b := readBlock(block); b.isCall() {
+		if b := readBlock(p.block); b.isCall() {
 			f := fragment{id: b.id, name: b.name}
-			f.add(k.call(index))
+			f.add(k.call(p.index))
 		}
 	case "content_block_delta":
-		s := scanner{data: delta}
-		d := s.messagesDelta()
-		switch string(d.kind.bytes()) {
-		case "text_delta":
-			k.text(d.text)
-		case "thinking_delta":
-			k.reasoning(d.thinking)
-		case "input_json_delta":
-			call := k.call(index)
-			call.Arguments = d.partial.appendTo(call.Arguments)
-		}
+		k.delta(&p)
 	case "content_block_stop":
-		k.closeCall(index)
+		k.closeCall(p.index)
+	}
+}
+
+func (k *messagesKeeper) delta(p *messagesPieces) {
+	s := scanner{data: p.delta}
+	d := s.messagesDelta()
+	switch string(d.kind.bytes()) {
+	case "text_delta":
+		k.text(d.text)
+	case "thinking_delta":
+		k.reasoning(d.thinking)
+	case "input_json_delta":
+		call := k.call(p.index)
+		call.Arguments = d.partial.appendTo(call.Arguments)
 	}
 }
 

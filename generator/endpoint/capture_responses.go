@@ -24,54 +24,64 @@ func (k *responsesKeeper) Body(data []byte, chunk *Chunk) error {
 	return err
 }
 
-// event reads an event that is known to be the protocol; isText tells that its text is new.
-func (k *responsesKeeper) event(name, data []byte, isText bool) {
-	var kind, delta, whole text
-	var item, response, logprobs []byte
-	var output int64
+// responsesPieces are the parts of an event as they stand.
+type responsesPieces struct {
+	kind, delta, whole       text
+	output                   int64
+	item, response, logprobs []byte
+}
+
+func readResponsesPieces(data []byte) responsesPieces {
+	var p responsesPieces
 	s := scanner{data: data}
 	for ok := s.enterObject(); ok; ok = s.nextMember() {
 		switch string(s.name()) {
 		case "type":
-			kind = s.text()
+			p.kind = s.text()
 		case "delta":
-			delta = s.text()
+			p.delta = s.text()
 		case "text":
-			whole = s.text()
+			p.whole = s.text()
 		case "output_index":
-			output = s.count().N
+			p.output = s.count().N
 		case "item":
-			item = s.raw()
+			p.item = s.raw()
 		case "response":
-			response = s.raw()
+			p.response = s.raw()
 		case "logprobs":
-			logprobs = s.raw()
+			p.logprobs = s.raw()
 		default:
 			s.skip()
 		}
 	}
-	if !kind.empty() {
-		name = kind.bytes()
+	return p
+}
+
+// event reads an event that is known to be the protocol; isText tells that its text is new.
+func (k *responsesKeeper) event(name, data []byte, isText bool) {
+	p := readResponsesPieces(data)
+	if !p.kind.empty() {
+		name = p.kind.bytes()
 	}
 	switch string(name) {
 	case "response.output_text.delta", "response.refusal.delta":
-		k.text(delta)
-		k.logprobs(&scanner{data: logprobs})
+		k.text(p.delta)
+		k.logprobs(&scanner{data: p.logprobs})
 	case "response.output_text.done":
 		if isText {
-			k.text(whole)
-			k.logprobs(&scanner{data: logprobs})
+			k.text(p.whole)
+			k.logprobs(&scanner{data: p.logprobs})
 		}
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		k.reasoning(delta)
+		k.reasoning(p.delta)
 	case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta", "response.custom_tool_call_input.delta":
-		call := k.call(output)
-		call.Arguments = delta.appendTo(call.Arguments)
+		call := k.call(p.output)
+		call.Arguments = p.delta.appendTo(call.Arguments)
 	case "response.output_item.added", "response.output_item.done":
-		i := readItem(item)
-		k.toolCall(&i, output)
+		i := readItem(p.item)
+		k.toolCall(&i, p.output)
 	default:
-		s := scanner{data: response}
+		s := scanner{data: p.response}
 		k.identify(s.memberText("id"))
 	}
 }

@@ -58,8 +58,8 @@ func completionsPrompt(p *prompt.Prompt) (any, error) {
 }
 
 // isBatch tells whether a prompt is several prompts. A list of numbers is one prompt, in token ids.
-func isBatch(prompt any) bool {
-	list, _ := prompt.([]any)
+func isBatch(asked any) bool {
+	list, _ := asked.([]any)
 	if len(list) < 2 {
 		return false
 	}

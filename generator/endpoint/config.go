@@ -22,7 +22,7 @@ const (
 
 // planned are the types that people know from other tools and may expect here. They get an answer of their own, so that nobody looks
 // for a spelling mistake.
-var planned = []Type{"video_generation", "nvclip", "dynamic_grpc", "tensorrtllm_engine"}
+var planned = []Type{"video_generation", "dynamic_grpc", "tensorrtllm_engine"}
 
 // DefaultConfig has no type: a target must say which protocol its server speaks.
 func DefaultConfig() Config { return Config{MaxTokensField: FieldAuto} }

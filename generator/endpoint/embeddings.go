@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
@@ -12,12 +13,15 @@ import (
 const (
 	Embeddings     Type = "embeddings"      // of OpenAI
 	ChatEmbeddings Type = "chat_embeddings" // of a conversation (vLLM)
-	NIMEmbeddings  Type = "nim_embeddings"  // of texts, images, or both
+	NIMEmbeddings  Type = "nim_embeddings"  // of texts, images, or one of each together
+	NVCLIP         Type = "nvclip"          // of texts and images, each by itself
 )
 
 func newEmbeddings(cfg *Config) Codec { return embeddingsOf(cfg, askedTexts) }
 
 func newNIMEmbeddings(cfg *Config) Codec { return embeddingsOf(cfg, nimInputs) }
+
+func newNVCLIP(cfg *Config) Codec { return embeddingsOf(cfg, clipInputs) }
 
 // embeddingsOf makes a codec of the embeddings protocol by what it makes of a prompt.
 func embeddingsOf(cfg *Config, inputs func(*prompt.Prompt) ([]string, error)) Codec {
@@ -57,6 +61,22 @@ func nimInputs(p *prompt.Prompt) ([]string, error) {
 	return inputs, nil
 }
 
+// clipInputs are texts, and behind them images.
+func clipInputs(p *prompt.Prompt) ([]string, error) {
+	q, err := newQuestion(p)
+	if err != nil {
+		return nil, err
+	}
+	inputs := q.inputs()
+	for _, image := range q.Of(prompt.Image) {
+		inputs = append(inputs, mediaURL(image))
+	}
+	if len(inputs) == 0 {
+		return nil, errors.New("prompt has neither text nor image")
+	}
+	return inputs, nil
+}
+
 // chatEmbeddings sends a conversation to be embedded, in the form of a chat.
 type chatEmbeddings struct {
 	wholeCodec
@@ -86,6 +106,8 @@ func readVectors(data []byte, _ *answer.Transcript, chunk *Chunk) error {
 		case "data":
 			known = r.peek() == '['
 			vectors, _ = r.vectorObjects()
+		case "usage":
+			r.usage = r.inputUsage()
 		default:
 			r.common(name)
 		}
@@ -116,35 +138,32 @@ func (s *scanner) vectorObjects() (n int, known bool) {
 func (s *scanner) vectors() int {
 	switch s.peek() {
 	case '"':
-		if t := s.text(); t.empty() || len(t.bytes())%4 != 0 {
-			return 0
+		if t := s.text(); !t.empty() && len(t.bytes())%4 == 0 {
+			return 1
 		}
-		return 1
-	case '[':
-	default:
-		s.skip()
 		return 0
+	case '[':
+		return s.vectorList()
 	}
+	s.skip()
+	return 0
+}
+
+// vectorList is vectors for a list.
+func (s *scanner) vectorList() int {
 	numbers, nested, odd := 0, 0, false
 	for ok := s.enterArray(); ok; ok = s.nextElement() {
-		switch c := s.peek(); {
-		case c == '-' || '0' <= c && c <= '9':
+		if c := s.peek(); c == '-' || '0' <= c && c <= '9' {
 			s.number()
 			numbers++
-		case c == '[' || c == '"':
-			n := s.vectors()
-			nested += n
-			odd = odd || n == 0
-		default:
-			s.skip()
-			odd = true
+			continue
 		}
+		n := s.vectors()
+		nested += n
+		odd = odd || n == 0
 	}
-	switch {
-	case odd || numbers > 0 && nested > 0:
+	if odd || numbers > 0 && nested > 0 {
 		return 0
-	case numbers > 0:
-		return 1
 	}
-	return nested
+	return min(numbers, 1) + nested
 }

@@ -40,6 +40,14 @@ func TestErrorBodiesOfServersAndGateways(t *testing.T) {
 			ServerError{Message: "Overloaded", Type: "overloaded_error"},
 		},
 		{
+			"a failed response", `{"type":"response.failed","response":{"id":"resp_1","error":{"code":"server_error","message":"boom"}}}`,
+			ServerError{Message: "boom", Type: "response.failed", Code: "server_error"},
+		},
+		{
+			"an error beside a response", `{"type":"error","error":{"message":"boom"},"response":{"error":{"message":"other"}}}`,
+			ServerError{Message: "boom", Type: "error"},
+		},
+		{
 			"TGI and TEI", `{"error":"Model is overloaded","error_type":"overloaded"}`,
 			ServerError{Message: "Model is overloaded", Type: "overloaded"},
 		},

@@ -34,6 +34,9 @@ var overflowPhrases = []string{
 	"exceeds maximum sequence length",            // the same, older
 	"prompt is too long",                         // Anthropic, SGLang
 	"exceed context limit",                       // Anthropic
+	"input is too long for requested model",      // Bedrock
+	"exceeds the maximum number of tokens",       // Gemini
+	"too many tokens: ",                          // Cohere
 }
 
 // ContextOverflow tells whether an answer with this status says that the prompt, or prompt and answer together, do not fit into the

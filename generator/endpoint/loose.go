@@ -46,7 +46,7 @@ func (d *looseDecoder) Event(name, data []byte, chunk *Chunk) error {
 		return nil
 	}
 	if d.plain || !beginsJSON(rest) {
-		if isPage(rest) {
+		if !d.plain && isPage(rest) {
 			return &ProtocolError{Reason: "markup instead of an answer"}
 		}
 		d.plain = true

@@ -209,10 +209,22 @@ func TestRandomAnswersAreReadAsByTheReference(t *testing.T) {
 		rounds int
 		words  []string // that must be met often enough
 	}{
-		Chat:        {"root", 400, []string{"text", "reasoning", "tool", "terminal", "finish", "model", "fingerprint", "input", "output", "cached", "written", "failure", "error:"}},
-		Completions: {"root", 400, []string{"text", "terminal", "finish", "model", "fingerprint", "input", "output", "failure", "error:"}},
-		Responses:   {"responses", 400, []string{"text", "reasoning", "tool", "terminal", "finish", "model", "input", "output", "cached", "written", "failure", "error:"}},
-		Messages:    {"messages", 1200, []string{"text", "reasoning", "tool", "terminal", "finish", "model", "input", "output", "cached", "written", "failure", "error:"}},
+		Chat: {"root", 400, []string{
+			"text", "reasoning", "tool", "terminal", "finish", "model", "fingerprint", "input", "output",
+			"cached", "written", "failure", "error:",
+		}},
+		Completions: {"root", 400, []string{
+			"text", "terminal", "finish", "model", "fingerprint", "input", "output",
+			"failure", "error:",
+		}},
+		Responses: {"responses", 400, []string{
+			"text", "reasoning", "tool", "terminal", "finish", "model", "input", "output",
+			"cached", "written", "failure", "error:",
+		}},
+		Messages: {"messages", 1200, []string{
+			"text", "reasoning", "tool", "terminal", "finish", "model", "input", "output",
+			"cached", "written", "failure", "error:",
+		}},
 	} {
 		t.Run(string(name), func(t *testing.T) {
 			t.Parallel()

@@ -88,6 +88,8 @@ func readRanking(data []byte, _ *answer.Transcript, chunk *Chunk) error {
 		case "results":
 			known = known || r.peek() == '['
 			results = r.objects()
+		case "usage":
+			r.usage = r.inputUsage()
 		default:
 			r.common(name)
 		}

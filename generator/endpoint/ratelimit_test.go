@@ -22,7 +22,8 @@ func TestRateLimitsOfServersAndGateways(t *testing.T) {
 	}{
 		{"none", map[string]string{"Content-Type": "text/event-stream"}, nil},
 		{
-			"OpenAI", map[string]string{
+			"OpenAI",
+			map[string]string{
 				"x-ratelimit-limit-requests": "60", "x-ratelimit-limit-tokens": "150000", "x-ratelimit-remaining-requests": "59",
 				"x-ratelimit-remaining-tokens": "149984", "x-ratelimit-reset-requests": "1s", "x-ratelimit-reset-tokens": "6m0.5s",
 			},
@@ -32,11 +33,13 @@ func TestRateLimitsOfServersAndGateways(t *testing.T) {
 			},
 		},
 		{
-			"Azure, which tells no limit", map[string]string{"X-Ratelimit-Remaining-Requests": "0", "X-Ratelimit-Remaining-Tokens": "7"},
+			"Azure, which tells no limit",
+			map[string]string{"X-Ratelimit-Remaining-Requests": "0", "X-Ratelimit-Remaining-Tokens": "7"},
 			[]metrics.RateLimit{{Resource: "requests", Remaining: value(0)}, {Resource: "tokens", Remaining: value(7)}},
 		},
 		{
-			"Anthropic", map[string]string{
+			"Anthropic",
+			map[string]string{
 				"anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-requests-remaining": "49",
 				"anthropic-ratelimit-requests-reset": "2026-03-01T12:00:30Z", "anthropic-ratelimit-tokens-limit": "100",
 				"anthropic-ratelimit-input-tokens-limit": "40000", "anthropic-ratelimit-input-tokens-remaining": "39000",
@@ -53,19 +56,22 @@ func TestRateLimitsOfServersAndGateways(t *testing.T) {
 			},
 		},
 		{
-			"a gateway before another one", map[string]string{
+			"a gateway before another one",
+			map[string]string{
 				"x-ratelimit-limit-requests": "10", "anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-requests-remaining": "1",
 			},
 			[]metrics.RateLimit{{Resource: "requests", Limit: value(10)}},
 		},
 		{
-			"milliseconds, seconds, a fraction", map[string]string{
+			"milliseconds, seconds, a fraction",
+			map[string]string{
 				"x-ratelimit-reset-requests": "120ms", "x-ratelimit-reset-tokens": "7.66", "x-ratelimit-limit-tokens": "1e3",
 			},
 			[]metrics.RateLimit{{Resource: "requests", Reset: value(.12)}, {Resource: "tokens", Limit: value(1000), Reset: value(7.66)}},
 		},
 		{
-			"what is no number", map[string]string{
+			"what is no number",
+			map[string]string{
 				"x-ratelimit-limit-requests": "many", "x-ratelimit-remaining-requests": "-1", "x-ratelimit-reset-requests": "-1s",
 				"x-ratelimit-limit-tokens": "NaN", "x-ratelimit-remaining-tokens": "+Inf", "x-ratelimit-reset-tokens": "soon",
 			},

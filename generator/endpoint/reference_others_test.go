@@ -44,7 +44,7 @@ func reference(of endpoint.Type, body bool, data []byte) meant {
 	if !isObject {
 		return meant{Error: true}
 	}
-	m, known := referenceObject(of, body, root)
+	m, known := references[of](body, root)
 	if truthy(root["error"]) || root["object"] == "error" {
 		m.Failure = true
 		return m
@@ -80,45 +80,43 @@ func referenceTGIList(list []any) meant {
 	return found
 }
 
-func referenceObject(of endpoint.Type, body bool, root map[string]any) (m meant, known bool) {
-	list := func(name string) ([]any, bool) {
-		l, ok := root[name].([]any)
-		return l, ok
-	}
-	switch of {
-	case endpoint.Embeddings:
-		data, ok := list("data")
+// references read the root object of an answer, by type. known tells that it has what makes it the protocol.
+var references = map[endpoint.Type]func(body bool, root map[string]any) (m meant, known bool){
+	endpoint.Embeddings: func(_ bool, root map[string]any) (m meant, known bool) {
+		data, known := root["data"].([]any)
 		for _, e := range data {
-			o, _ := e.(map[string]any)
-			if isVector(o["embedding"]) {
+			if o, _ := e.(map[string]any); isVector(o["embedding"]) {
 				m.Items++
 			}
 		}
-		return m, ok
-	case endpoint.TEIRankings:
-		rankings, ok1 := list("rankings")
-		results, ok2 := list("results")
+		return m, known
+	},
+	endpoint.TEIRankings: func(_ bool, root map[string]any) (m meant, known bool) {
+		rankings, ok1 := root["rankings"].([]any)
+		results, ok2 := root["results"].([]any)
 		return meant{Items: objects(rankings) + objects(results)}, ok1 || ok2
-	case endpoint.ImageRetrieval:
-		data, ok := list("data")
-		return meant{Items: objects(data)}, ok
-	case endpoint.ImageGeneration:
-		return referenceImages(body, root)
-	case endpoint.TGI:
+	},
+	endpoint.ImageRetrieval: func(_ bool, root map[string]any) (m meant, known bool) {
+		data, known := root["data"].([]any)
+		return meant{Items: objects(data)}, known
+	},
+	endpoint.ImageGeneration: referenceImages,
+	endpoint.TGI: func(body bool, root map[string]any) (m meant, known bool) {
 		if body {
 			m.Text, known = root["generated_text"].(string)
 			return m, known
 		}
-		token, _ := root["token"].(map[string]any)
-		if !truthy(token["special"]) {
+		if token, _ := root["token"].(map[string]any); !truthy(token["special"]) {
 			m.Text, _ = token["text"].(string)
 		}
 		return m, true
-	case endpoint.TritonGenerate:
+	},
+	endpoint.TritonGenerate: func(body bool, root map[string]any) (m meant, known bool) {
 		m.Text, known = firstString(root["text_output"])
 		return m, known || !body
-	case endpoint.KServe:
-		outputs, _ := list("outputs")
+	},
+	endpoint.KServe: func(_ bool, root map[string]any) (m meant, known bool) {
+		outputs, _ := root["outputs"].([]any)
 		for _, e := range outputs {
 			o, _ := e.(map[string]any)
 			if text, ok := firstString(o["data"]); ok && o["name"] == "text_output" {
@@ -126,11 +124,11 @@ func referenceObject(of endpoint.Type, body bool, root map[string]any) (m meant,
 			}
 		}
 		return m, known
-	case endpoint.SolidoRAG:
+	},
+	endpoint.SolidoRAG: func(body bool, root map[string]any) (m meant, known bool) {
 		m.Text, known = root["content"].(string)
 		return m, known || !body
-	}
-	return m, false
+	},
 }
 
 func referenceImages(body bool, root map[string]any) (m meant, known bool) {
@@ -243,6 +241,7 @@ func FuzzDecodeTGI(f *testing.F)        { fuzzOther(f, endpoint.Config{Type: end
 func FuzzDecodeTriton(f *testing.F)     { fuzzOther(f, endpoint.Config{Type: endpoint.TritonGenerate}) }
 func FuzzDecodeKServe(f *testing.F)     { fuzzOther(f, endpoint.Config{Type: endpoint.KServe}) }
 func FuzzDecodeImages(f *testing.F)     { fuzzOther(f, endpoint.Config{Type: endpoint.ImageGeneration}) }
+
 func FuzzDecodeImageRetrieval(f *testing.F) {
 	fuzzOther(f, endpoint.Config{Type: endpoint.ImageRetrieval})
 }
@@ -254,6 +253,7 @@ func FuzzDecodeRaw(f *testing.F) { fuzzLoose(f, endpoint.Config{Type: endpoint.R
 func FuzzDecodeRawWithAField(f *testing.F) {
 	fuzzLoose(f, endpoint.Config{Type: endpoint.Raw, ResponseField: "data[].embedding | [0]"})
 }
+
 func FuzzDecodeTemplate(f *testing.F) {
 	fuzzLoose(f, endpoint.Config{Type: endpoint.Template, Template: "{}", ResponseField: "a.b"})
 }
@@ -355,10 +355,7 @@ func read(t *testing.T, codec endpoint.Codec, body bool, data []byte) (meant, en
 
 func TestSeedsAreReadAsByTheReference(t *testing.T) {
 	t.Parallel()
-	for _, of := range []endpoint.Type{
-		endpoint.Embeddings, endpoint.TEIRankings, endpoint.TGI, endpoint.TritonGenerate, endpoint.KServe, endpoint.ImageGeneration,
-		endpoint.ImageRetrieval, endpoint.SolidoRAG,
-	} {
+	for of := range references {
 		codec := newCodec(t, endpoint.Config{Type: of})
 		meaningful := 0
 		for _, data := range seeds(t) {

@@ -27,8 +27,8 @@ func (r *responsesReference) event(data []byte) (Chunk, error) {
 	kind, _ := root["type"].(string)
 	response, _ := root["response"].(map[string]any)
 	at := [2]int64{referenceCount(root["output_index"]).N, referenceCount(root["content_index"]).N}
-	switch {
-	case kind == "response.output_text.delta":
+	switch kind {
+	case "response.output_text.delta":
 		c.Text = said(root, "delta")
 		if c.Text {
 			if r.begun == nil {
@@ -36,13 +36,13 @@ func (r *responsesReference) event(data []byte) (Chunk, error) {
 			}
 			r.begun[at] = true
 		}
-	case kind == "response.output_text.done":
+	case "response.output_text.done":
 		c.Text = said(root, "text") && !r.begun[at]
-	case kind == "response.refusal.delta":
+	case "response.refusal.delta":
 		c.Text = said(root, "delta")
-	case kind == "response.reasoning_text.delta" || kind == "response.reasoning_summary_text.delta":
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
 		c.Reasoning = said(root, "delta")
-	case kind == "response.function_call_arguments.delta" || kind == "response.mcp_call_arguments.delta" || kind == "response.custom_tool_call_input.delta":
+	case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta", "response.custom_tool_call_input.delta":
 		c.Tool = said(root, "delta")
 	}
 	ends := []string{"response.completed", "response.incomplete", "response.failed", "response.error", "response.cancelled", "error"}

@@ -31,7 +31,8 @@ var references = map[Type]func() reference{
 type openAIReference dialect
 
 func (o openAIReference) event(data []byte) (Chunk, error) { return referenceEvent(dialect(o), data) }
-func (o openAIReference) body(data []byte) (Chunk, error)  { return referenceBody(dialect(o), data) }
+
+func (o openAIReference) body(data []byte) (Chunk, error) { return referenceBody(dialect(o), data) }
 
 func referenceEvent(as dialect, data []byte) (Chunk, error) {
 	data = bytes.Trim(data, " \t\r\n")

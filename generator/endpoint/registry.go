@@ -19,6 +19,7 @@ var registry = []struct {
 	{Embeddings, newEmbeddings},
 	{ChatEmbeddings, newChatEmbeddings},
 	{NIMEmbeddings, newNIMEmbeddings},
+	{NVCLIP, newNVCLIP},
 	{NIMRankings, newNIMRankings},
 	{Rankings, newNIMRankings},
 	{CohereRankings, newCohereRankings},

@@ -26,9 +26,7 @@ func (r *root) begin() bool { return r.object() && r.enterObject() }
 func (r *root) common(name []byte) {
 	switch string(name) {
 	case "usage":
-		if u := r.usageOrTotal(); !u.Empty() {
-			r.usage = u
-		}
+		r.usage = r.scanner.usage()
 	case "meta": // Cohere
 		if u := r.metaTokens(); !u.Empty() {
 			r.usage = u
@@ -44,8 +42,8 @@ func (r *root) common(name []byte) {
 	}
 }
 
-// usageOrTotal reads the value of a usage member. Where nothing is generated some servers only tell the total, which is the input then.
-func (r *root) usageOrTotal() metrics.Usage {
+// inputUsage reads the value of a usage member where nothing is generated: some servers only tell the total then, which is the input.
+func (r *root) inputUsage() metrics.Usage {
 	data, from := r.data, r.pos
 	u := r.scanner.usage()
 	if u.Empty() && r.err == nil {

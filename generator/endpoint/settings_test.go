@@ -20,7 +20,8 @@ func TestSettingsBelongToTheirTypes(t *testing.T) {
 		{"a template by its name", Config{Type: Template, Template: "nv-embedqa"}, nil},
 		{"a field of a raw answer", Config{Type: Raw, ResponseField: "a"}, nil},
 		{
-			"other types do not", Config{Type: Embeddings, Cumulative: CumulativeAuto, Tensors: TensorsVLLM, Template: "{}", ResponseField: "a"},
+			"other types do not",
+			Config{Type: Embeddings, Cumulative: CumulativeAuto, Tensors: TensorsVLLM, Template: "{}", ResponseField: "a"},
 			[]string{
 				"endpoint.cumulative: is only for endpoint type triton_generate and generate",
 				"endpoint.tensors: is only for endpoint type kserve",
@@ -29,27 +30,33 @@ func TestSettingsBelongToTheirTypes(t *testing.T) {
 			},
 		},
 		{
-			"a word that is none of them", Config{Type: TritonGenerate, Cumulative: "true"},
+			"a word that is none of them",
+			Config{Type: TritonGenerate, Cumulative: "true"},
 			[]string{`endpoint.cumulative: must be one of auto, always, never, got "true"`},
 		},
 		{
-			"tensors of nobody", Config{Type: KServe, Tensors: "tgi"},
+			"tensors of nobody",
+			Config{Type: KServe, Tensors: "tgi"},
 			[]string{`endpoint.tensors: must be one of trtllm, vllm, got "tgi"`},
 		},
 		{
-			"a template type needs a template", Config{Type: Template},
+			"a template type needs a template",
+			Config{Type: Template},
 			[]string{"endpoint.template: is required, it makes the bodies of the requests"},
 		},
 		{
-			"a template that cannot be read", Config{Type: Template, Template: "{{.text"},
+			"a template that cannot be read",
+			Config{Type: Template, Template: "{{.text"},
 			[]string{"endpoint.template: template: body:1: unclosed action"},
 		},
 		{
-			"a field that is no JMESPath", Config{Type: Raw, ResponseField: "a["},
+			"a field that is no JMESPath",
+			Config{Type: Raw, ResponseField: "a["},
 			[]string{"endpoint.response_field: is not a JMESPath: syntax error at character 3"},
 		},
 		{
-			"a character at which the library panics", Config{Type: Raw, ResponseField: "a\u0080"},
+			"a character at which the library panics",
+			Config{Type: Raw, ResponseField: "a\u0080"},
 			[]string{"endpoint.response_field: must not have control characters"},
 		},
 	} {

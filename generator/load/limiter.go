@@ -59,7 +59,7 @@ const (
 
 // NewLimiter makes a limiter; a limit of 0 is none. maxRateHz is in requests per second.
 func NewLimiter(maxInFlight int, maxRateHz float64) *Limiter {
-	burst := max(2, maxRateHz)
+	burst := max(4, maxRateHz)
 	l := &Limiter{maxInFlight: maxInFlight, rateHz: maxRateHz, burst: burst, tokens: burst}
 	if maxInFlight > 1 {
 		l.kept = max(1, maxInFlight/keptParts)
@@ -92,14 +92,11 @@ func (s *Share) Acquire(now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.advance(now)
-	if l.maxInFlight > 0 && float64(l.maxInFlight-l.inFlight-1) < s.leavesSlots() {
+	if l.maxInFlight > 0 && float64(l.maxInFlight-l.inFlight-1) < s.leavesSlots() || l.rateHz > 0 && l.tokens-1 < s.leavesTokens() {
 		s.claim = now + claimTime
 		return false
 	}
 	if l.rateHz > 0 {
-		if l.tokens-1 < s.leavesTokens() {
-			return false
-		}
 		l.tokens--
 		s.ahead[rate] = min(s.ahead[rate]+1, l.burst)
 	}
@@ -124,27 +121,33 @@ func (s *Share) Release(now int64) {
 
 // leavesTokens is how many tokens the target has to leave for others: as many as it is ahead, at most half of the bucket.
 func (s *Share) leavesTokens() float64 {
-	if len(s.limiter.shares) == 1 {
+	l := s.limiter
+	if len(l.shares) == 1 {
 		return 0
 	}
-	return min(s.ahead[rate], s.limiter.burst/2)
+	return min(s.ahead[rate]+s.claims(rate), l.burst/2)
 }
 
-// leavesSlots is how many slots the target has to leave for others: one as soon as it has any itself, and if it is ahead, all that are kept,
-// and one for each target behind it that was refused lately.
+// leavesSlots is how many slots the target has to leave for others: one as soon as it has any itself, all that are kept if it is ahead, and
+// up to half of all if others behind it were refused.
 func (s *Share) leavesSlots() float64 {
 	l := s.limiter
 	if len(l.shares) == 1 {
 		return 0
 	}
-	var claims int
-	for _, other := range l.shares {
-		if other.claim > l.now && other.ahead[slots] < s.ahead[slots] {
-			claims++
+	leaves := min(max(s.ahead[slots], float64(min(s.held, 1))), float64(l.kept))
+	return leaves + min(s.claims(slots), float64(l.maxInFlight+1)/2)
+}
+
+// claims is how many targets that this one is ahead of were refused lately.
+func (s *Share) claims(r resource) float64 {
+	var n float64
+	for _, other := range s.limiter.shares {
+		if other.claim > s.limiter.now && other.ahead[r] < s.ahead[r]/2 {
+			n++
 		}
 	}
-	leaves := min(max(s.ahead[slots], float64(min(s.held, 1))), float64(l.kept))
-	return leaves + float64(min(claims, max(1, l.kept)))
+	return n
 }
 
 // advance brings tokens and shares to the instant now. Targets read the clock before they get the lock, so now may be a little older than

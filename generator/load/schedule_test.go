@@ -307,27 +307,71 @@ func TestWhatIsMissedByMoreThanMaxCatchupIsSkippedWhole(t *testing.T) {
 	}
 }
 
+// benchmarked are loads by what they measure.
+func benchmarked() map[string]*load.Config {
+	varying := func(mode load.Mode) *load.Config {
+		c := config(mode, 1000.0/3)
+		c.TZ = "Europe/Budapest"
+		c.Schedule = []load.WindowConfig{{From: "08:00", To: "20:00", Multiplier: 5}, {From: "22:00", To: "06:00", Multiplier: 0.5}}
+		return c
+	}
+	series := config(load.Poisson, 0)
+	series.RateSeries = []load.PointConfig{{Rate: 1000}, {At: 12 * time.Hour, Rate: 10}}
+	out := map[string]*load.Config{"constant with windows": varying(load.Constant), "poisson with windows": varying(load.Poisson), "poisson with a series": series}
+	for _, mode := range []load.Mode{load.Constant, load.Poisson, load.Gamma, load.Closed, load.Probe, load.Users} {
+		out[string(mode)] = config(mode, 1000.0/3)
+	}
+	out["gamma"].Smoothness = 0.5
+	out["users"].Users = 10
+	out["closed"].Concurrency = 10
+	return out
+}
+
 func BenchmarkPop(b *testing.B) {
-	for _, mode := range []load.Mode{load.Constant, load.Poisson} {
-		b.Run(string(mode), func(b *testing.B) {
+	for name, c := range benchmarked() {
+		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			s := load.NewSchedule(config(mode, 1000.0/3), &load.Origin{}, nil)
+			s := load.NewSchedule(c, &load.Origin{Wall: 1_790_000_000 * second}, nil)
 			for b.Loop() {
-				s.Pop()
+				a := s.Pop()
+				s.Ended(a, a.Ready, a.Ready+1)
 			}
 		})
 	}
 }
 
-// BenchmarkSkipLate wakes up after ten hours at 1000/s: 36 million arrivals.
-func BenchmarkSkipLate(b *testing.B) {
-	for _, mode := range []load.Mode{load.Constant, load.Poisson} {
-		b.Run(string(mode), func(b *testing.B) {
+func BenchmarkRate(b *testing.B) {
+	for name, c := range benchmarked() {
+		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			s := load.NewSchedule(config(mode, 1000), &load.Origin{}, nil)
-			for b.Loop() {
-				s.SkipLate(next(s) + 36_000*second)
+			s := load.NewSchedule(c, &load.Origin{Wall: 1_790_000_000 * second}, nil)
+			for now := int64(0); b.Loop(); now += 15 * second {
+				s.Rate(now)
 			}
 		})
+	}
+}
+
+// BenchmarkSkipLate wakes up after ten hours: twelve million arrivals, or more.
+func BenchmarkSkipLate(b *testing.B) {
+	for name, c := range benchmarked() {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			s := load.NewSchedule(c, &load.Origin{Wall: 1_790_000_000 * second}, nil)
+			for now := int64(0); b.Loop(); now += 36_000 * second {
+				s.SkipLate(now)
+			}
+		})
+	}
+}
+
+// BenchmarkNeverAgain finds out that nothing is wanted any more, which is done once.
+func BenchmarkNeverAgain(b *testing.B) {
+	no := false
+	c := config(load.Poisson, 1)
+	c.Schedule = []load.WindowConfig{{From: "06:00", To: "18:00", TZ: "Europe/Budapest", Enabled: &no}, {From: "18:00", To: "06:00", TZ: "Europe/Budapest", Enabled: &no}}
+	b.ReportAllocs()
+	for b.Loop() {
+		load.NewSchedule(c, &load.Origin{}, nil)
 	}
 }

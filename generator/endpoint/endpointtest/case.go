@@ -182,7 +182,7 @@ func Load(tb testing.TB, dir string) []Case {
 	if err != nil || len(paths) == 0 {
 		tb.Fatalf("no cases in %s: %v", dir, err)
 	}
-	var cases []Case
+	cases := make([]Case, 0, 8*len(paths))
 	for _, path := range paths {
 		content, err := os.ReadFile(path)
 		if err != nil {
