@@ -50,7 +50,7 @@ e2e: build ## the binary as a process, scraped by a real Prometheus
 	test/install/prometheus.sh && go test -tags e2e -count=1 -v ./test/e2e
 
 engines: build ## real inference servers; ENGINE=llama (default) or vllm, DURATION=1m
-	test/install/model.sh && test/install/$(ENGINE).sh && go test -tags engines -count=1 -v -timeout 30m -run '/$(ENGINE)$$' ./test/engines
+	test/install/model.sh && test/install/variants.sh && test/install/$(ENGINE).sh && go test -tags engines -count=1 -v -timeout 30m -run '/$(ENGINE)$$' ./test/engines
 
 soak: ## three simulated days and a million requests at constant memory, one to three minutes
 	go test -tags soak -count=1 -v -timeout 30m -run '^TestThreeDays' ./generator

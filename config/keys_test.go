@@ -140,6 +140,11 @@ func TestKeysThatNameFilesAreFound(t *testing.T) {
 		"http_clients.*.tls_config.key_file",
 		"secrets.*.file",
 		"targets[].endpoint.api_key_file",
+		"workloads.*.audio.folder",
+		"workloads.*.dataset.file",
+		"workloads.*.images.folder",
+		"workloads.*.system_prompt_file",
+		"workloads.*.video.files[]",
 	}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -37,17 +37,25 @@ func overlay(layers ...map[string]any) (map[string]any, error) {
 	return k.Raw(), nil
 }
 
-// defaultsOf gives a struct as a nested map, without what is nil.
+// defaultsOf gives a struct as a nested map, without what is empty.
 func defaultsOf(config any) (map[string]any, error) {
 	out, err := structs.Provider(config, "koanf").Read()
 	if err != nil {
 		return nil, err
 	}
-	maps.DeleteFunc(out, func(_ string, v any) bool {
-		value := reflect.ValueOf(v)
-		return (value.Kind() == reflect.Map || value.Kind() == reflect.Slice) && value.IsNil()
-	})
+	dropEmpty(out)
 	return out, nil
+}
+
+// dropEmpty leaves out maps and lists without entries: those that are nil in the struct would come back as empty ones.
+func dropEmpty(m map[string]any) {
+	maps.DeleteFunc(m, func(_ string, v any) bool {
+		if inner, ok := v.(map[string]any); ok {
+			dropEmpty(inner)
+		}
+		value := reflect.ValueOf(v)
+		return (value.Kind() == reflect.Map || value.Kind() == reflect.Slice) && value.Len() == 0
+	})
 }
 
 // decode joins the layers, fills in all defaults and gives the configuration.

@@ -75,13 +75,13 @@ func wholeLaw(written map[string]any) map[string]any {
 	replaced := map[string]any{}
 	switch {
 	case has("peaks") || has("points"):
-		replaced = map[string]any{"mean": 0.0, "stddev": 0.0, "median": 0.0, "peaks": []any{}, "points": []any{}}
+		replaced = map[string]any{"mean": 0.0, "stddev": 0.0, "median": 0.0, "peaks": nil, "points": nil}
 	case has("stddev"):
-		replaced = map[string]any{"median": 0.0, "peaks": []any{}, "points": []any{}}
+		replaced = map[string]any{"median": 0.0, "peaks": nil, "points": nil}
 	case has("median"):
-		replaced = map[string]any{"stddev": 0.0, "peaks": []any{}, "points": []any{}}
+		replaced = map[string]any{"stddev": 0.0, "peaks": nil, "points": nil}
 	case has("mean"):
-		replaced = map[string]any{"peaks": []any{}, "points": []any{}}
+		replaced = map[string]any{"peaks": nil, "points": nil}
 	}
 	for key, nothing := range replaced {
 		if !has(key) {

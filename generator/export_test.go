@@ -1,8 +1,12 @@
 package generator
 
 import (
+	"context"
+
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
@@ -24,4 +28,17 @@ func (unwatched) Content(int64, metrics.Count) {}
 func (t *Target) Carry(c client) {
 	t.client.Close()
 	t.client = c
+}
+
+// Ask sends a turn now, outside the schedule and the workload, and waits for its end.
+func (t *Target) Ask(ctx context.Context, turn *workload.Turn) {
+	now := t.deps.Clock.Now()
+	h, refused := t.admit(load.Arrival{Sched: now, Ready: now}, now)
+	if refused != "" {
+		t.series.Dropped(refused, 1)
+		return
+	}
+	defer func() { h.share.Release(t.deps.Clock.Now()) }()
+	h.turn, h.prefilled = turn, func() {}
+	t.request(ctx, t.series.Sent(), h, now, false)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -90,35 +89,13 @@ func (q *question) compose() (*endpoint.Turn, error) {
 	for _, part := range q.turn.Prompt.Last().Of(prompt.Audio) {
 		q.record.AudioSeconds += part.Seconds
 	}
-	return t.wire(q.turn), nil
-}
-
-// wire is how a turn of the workload is to be said.
-func (t *Target) wire(turn *workload.Turn) *endpoint.Turn {
-	wire := &endpoint.Turn{
-		Model:           t.config.Model,
-		Prompt:          &turn.Prompt,
-		MaxOutputTokens: turn.OutputTokens,
-		Stream:          t.config.Workload.Stream,
-		IncludeUsage:    !t.usageRefused.Load(),
-		Extra:           t.config.Workload.Extra,
-		PreviousID:      turn.PreviousID,
-	}
-	if turn.Model != "" {
-		wire.Model = turn.Model
-	}
-	if len(turn.Extra) > 0 {
-		wire.Extra = maps.Clone(t.config.Workload.Extra)
-		if wire.Extra == nil {
-			wire.Extra = map[string]any{}
-		}
-		maps.Copy(wire.Extra, turn.Extra)
-	}
-	return wire
+	wire := t.config.wire(q.turn)
+	wire.IncludeUsage = !t.usageRefused.Load()
+	return wire, nil
 }
 
 // outputLimit is how many tokens the answer to a turn may have.
-func (t *Target) outputLimit(turn *workload.Turn) int { return t.codec.OutputLimit(t.wire(turn)) }
+func (t *Target) outputLimit(turn *workload.Turn) int { return t.codec.OutputLimit(t.config.wire(turn)) }
 
 // looksAtAnswer tells whether somebody wants to know what the answer says.
 func (q *question) looksAtAnswer() bool {

@@ -29,6 +29,9 @@ func checkConfigCommand(check *kingpin.CmdClause) command {
 			return exitUsage
 		}
 		c, err := config.Load(config.Options{Files: *files, Env: os.Environ(), ExpandEnv: s.expandEnv, StrictSecrets: *strict})
+		if err == nil {
+			err = rehearse(c)
+		}
 		if *format == "json" {
 			return checkJSON(s, c, err)
 		}
@@ -51,6 +54,15 @@ func checkConfigCommand(check *kingpin.CmdClause) command {
 		fmt.Fprintf(s.stdout, "%s", text)
 		return exitOK
 	}}
+}
+
+// rehearse finds what only shows when requests are made.
+func rehearse(c *config.Config) error {
+	gc, err := c.Generator()
+	if err != nil {
+		return err
+	}
+	return gc.Rehearse()
 }
 
 // checkJSON prints the findings for programs. c is nil if there are errors.

@@ -65,6 +65,9 @@ func (s *session) load() (c *config.Config, gc generator.Config, ok bool) {
 		gc, err = c.Generator()
 	}
 	if err == nil {
+		err = gc.Rehearse()
+	}
+	if err == nil {
 		return c, gc.Part(s.shard), true
 	}
 	fmt.Fprintln(s.stderr, err)

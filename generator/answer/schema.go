@@ -19,7 +19,9 @@ const (
 	maxDepth       = 64      // of a schema, and of what is compared with one
 	maxNumberBytes = 64      // of a number in JSON
 	maxExponent    = 999     // of a number in JSON; the comparison is exact, so that a larger one would need its size in memory
-	maxSteps       = 1 << 20 // of a comparison
+
+	// A comparison may take minSteps and as many as stepsPerValue for each value in what is compared.
+	minSteps, stepsPerValue = 1 << 14, 256
 )
 
 // schema is a JSON Schema without references to anything outside. It compares one value at a time.
@@ -121,7 +123,7 @@ func (s *schema) breachOf(value any) string {
 func (s *schema) validate(value any) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.steps.left = maxSteps
+	s.steps.left = minSteps + stepsPerValue*count(value)
 	defer func() {
 		if cause := recover(); cause == errExhausted {
 			err = errExhausted
@@ -218,6 +220,22 @@ func bounded(value any, depth int) error {
 		return boundedNumber(string(value))
 	}
 	return nil
+}
+
+// count counts the values in a value, itself included.
+func count(value any) int {
+	n := 1
+	switch value := value.(type) {
+	case map[string]any:
+		for _, v := range value {
+			n += count(v)
+		}
+	case []any:
+		for _, v := range value {
+			n += count(v)
+		}
+	}
+	return n
 }
 
 func boundedNumber(n string) error {

@@ -42,7 +42,8 @@ func (r *responsesReference) event(data []byte) (Chunk, error) {
 		c.Text = said(root, "delta")
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
 		c.Reasoning = said(root, "delta")
-	case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta", "response.custom_tool_call_input.delta":
+	case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta", "response.custom_tool_call_input.delta",
+		"response.code_interpreter_call_code.delta":
 		c.Tool = said(root, "delta")
 	}
 	ends := []string{"response.completed", "response.incomplete", "response.failed", "response.error", "response.cancelled", "error"}
@@ -50,7 +51,7 @@ func (r *responsesReference) event(data []byte) (Chunk, error) {
 	case at < 0:
 	case at == 0:
 		referenceEnd(&c, response)
-		c.Finish = referenceFinish(response)
+		referenceConclude(&c, response)
 	case at == 1:
 		referenceEnd(&c, response)
 		referenceIncomplete(&c, response)
@@ -71,13 +72,6 @@ func referenceEnd(c *Chunk, response map[string]any) {
 	c.Terminal = true
 	c.Usage = referenceUsage(response["usage"], nil)
 	c.Model = referenceName(response["model"])
-}
-
-func referenceFinish(response map[string]any) metrics.FinishReason {
-	if _, _, tool := referenceOutput(response); tool {
-		return metrics.FinishToolCalls
-	}
-	return metrics.FinishStop
 }
 
 func referenceIncomplete(c *Chunk, response map[string]any) {
@@ -125,15 +119,23 @@ func (r *responsesReference) body(data []byte) (Chunk, error) {
 	c.Text, c.Reasoning, c.Tool = referenceOutput(root)
 	c.Text = c.Text || said(root, "output_text") && !c.Reasoning && !c.Tool
 	referenceEnd(&c, root)
-	switch status := root["status"]; {
-	case referenceTruthy(root["error"]):
+	referenceConclude(&c, root)
+	if referenceTruthy(root["error"]) {
 		c.Err = DecodeError(data)
-	case status == "failed" || status == "cancelled":
-		c.Err = &ServerError{Message: "the answer has failed", Type: status.(string)}
-	case status == "incomplete":
-		referenceIncomplete(&c, root)
-	default:
-		c.Finish = referenceFinish(root)
 	}
 	return c, nil
+}
+
+func referenceConclude(c *Chunk, response map[string]any) {
+	switch status := response["status"]; status {
+	case "failed", "cancelled":
+		c.Err = &ServerError{Message: "the answer has failed", Type: status.(string)}
+	case "incomplete":
+		referenceIncomplete(c, response)
+	default:
+		c.Finish = metrics.FinishStop
+		if _, _, tool := referenceOutput(response); tool {
+			c.Finish = metrics.FinishToolCalls
+		}
+	}
 }

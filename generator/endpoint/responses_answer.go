@@ -97,17 +97,18 @@ func (d *responsesDecoder) report(e *responsesEvent, kind, data []byte, chunk *C
 		chunk.Text = !e.delta.empty()
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
 		chunk.Reasoning = !e.delta.empty()
-	case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta", "response.custom_tool_call_input.delta":
+	case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta", "response.custom_tool_call_input.delta",
+		"response.code_interpreter_call_code.delta":
 		chunk.Tool = !e.delta.empty()
-	case "response.completed":
+	case "response.completed": // of vLLM also for an incomplete answer
 		e.response.end(chunk)
-		chunk.Finish = e.response.finish()
+		e.response.conclude(chunk)
 	case "response.incomplete":
 		e.response.end(chunk)
 		e.response.cutShort(chunk)
 	case "response.failed", "response.error", "response.cancelled", "error":
 		e.response.end(chunk)
-		chunk.Err = &ServerError{Message: "the answer has failed", Type: shortName(e.kind)} // if the server says no more
+		chunk.Err = &ServerError{Message: answerFailed, Type: shortName(e.kind)}
 		e.errored = e.errored || e.message
 	}
 	if e.errored || e.response.errored {
@@ -133,15 +134,9 @@ func (d *responsesDecoder) Body(data []byte, chunk *Chunk) error {
 		chunk.Text = true
 	}
 	r.end(chunk)
-	switch status := r.status.bytes(); {
-	case r.errored:
+	r.conclude(chunk)
+	if r.errored {
 		chunk.Err = DecodeError(data)
-	case string(status) == "failed", string(status) == "cancelled":
-		chunk.Err = &ServerError{Message: "the answer has failed", Type: string(status)}
-	case string(status) == "incomplete":
-		r.cutShort(chunk)
-	default:
-		chunk.Finish = r.finish()
 	}
 	return nil
 }
@@ -153,13 +148,23 @@ func (r *response) end(chunk *Chunk) {
 	chunk.Model = shortName(r.model)
 }
 
-// finish is why a complete answer ended.
-func (r *response) finish() metrics.FinishReason {
-	if r.tool {
-		return metrics.FinishToolCalls
+// conclude tells how the answer ended, by its status.
+func (r *response) conclude(chunk *Chunk) {
+	switch status := r.status.bytes(); string(status) {
+	case "failed", "cancelled":
+		chunk.Err = &ServerError{Message: answerFailed, Type: string(status)}
+	case "incomplete":
+		r.cutShort(chunk)
+	default:
+		chunk.Finish = metrics.FinishStop
+		if r.tool {
+			chunk.Finish = metrics.FinishToolCalls
+		}
 	}
-	return metrics.FinishStop
 }
+
+// answerFailed is what is said of a failure about which the server says nothing. The answer itself must not be quoted.
+const answerFailed = "the answer has failed"
 
 // cutShort judges an incomplete answer: one that has used up its tokens is what was asked for, any other has failed.
 func (r *response) cutShort(chunk *Chunk) {
@@ -235,65 +240,4 @@ func (s *scanner) memberText(member string) text {
 		}
 	}
 	return t
-}
-
-// responseOutput joins the items of an answer.
-func (s *scanner) responseOutput() content {
-	var c content
-	for ok := s.enterArray(); ok; ok = s.nextElement() {
-		c = c.or(s.responseItem())
-	}
-	return c
-}
-
-func (s *scanner) responseItem() content {
-	var kind text
-	var said, summary, name, arguments, input bool
-	for ok := s.enterObject(); ok; ok = s.nextMember() {
-		switch string(s.name()) {
-		case "type":
-			kind = s.text()
-		case "content":
-			said = s.anyText()
-		case "summary":
-			summary = s.anyText()
-		case "name":
-			name = !s.text().empty()
-		case "arguments":
-			arguments = !s.text().empty()
-		case "input": // of a tool that takes any text
-			input = !s.text().empty()
-		default:
-			s.skip()
-		}
-	}
-	switch string(kind.bytes()) {
-	case "message":
-		return content{text: said}
-	case "reasoning":
-		return content{reasoning: said || summary}
-	case "function_call", "mcp_call", "custom_tool_call":
-		return content{tool: name || arguments || input}
-	}
-	return content{}
-}
-
-// anyText reads a list of parts and tells whether one of them has a text or a refusal.
-func (s *scanner) anyText() bool {
-	found := false
-	for ok := s.enterArray(); ok; ok = s.nextElement() {
-		var said, refused bool
-		for ok := s.enterObject(); ok; ok = s.nextMember() {
-			switch string(s.name()) {
-			case "text":
-				said = !s.text().empty()
-			case "refusal":
-				refused = !s.text().empty()
-			default:
-				s.skip()
-			}
-		}
-		found = found || said || refused
-	}
-	return found
 }

@@ -10,14 +10,15 @@ import (
 // Limiter bounds what all targets send together, and shares it fairly. It answers yes or no and never waits, so that no target can delay
 // another; a no is a drop with the reason global_limit. Safe for concurrent use.
 //
-// The rate is limited by a token bucket that holds one second's worth, at least two tokens. Independent targets now and then want to send
+// The rate is limited by a token bucket that holds one second's worth, at least four tokens. Independent targets now and then want to send
 // in the same millisecond; a smaller bucket would refuse them at a mean rate far below the limit. In any t seconds at most rate*(t+1)
-// requests pass, or rate*t + 2 below 2/s.
+// requests pass, or rate*t + 4 below 4/s.
 //
 // All targets have equal shares of the rate and of the slots, and what one does not use is left to the others. The limiter keeps for each
 // target how far it is ahead: what it has had beyond what its share has paid off since. A target that is ahead may only take what leaves
-// something for those who are behind: half of the bucket, a twentieth of the slots and at least one. So it cannot drain what another one
-// asks for now and then, and needs no queue for that. With a single slot nothing can be left: first come, first served.
+// something for those who are behind it: up to half of the bucket; a twentieth of the slots, at least one, and up to a quarter more while
+// such a target was refused lately. So it cannot drain what another one asks for now and then, and no queue is needed for that. A single
+// slot cannot be kept free: first come, first served, but for the ten seconds after one that is behind was refused.
 type Limiter struct {
 	maxInFlight int     // 0 = none
 	kept        int     // slots that are left for those who are behind
@@ -129,21 +130,21 @@ func (s *Share) leavesTokens() float64 {
 }
 
 // leavesSlots is how many slots the target has to leave for others: one as soon as it has any itself, all that are kept if it is ahead, and
-// up to half of all if others behind it were refused.
+// up to a quarter of all besides if others behind it were refused.
 func (s *Share) leavesSlots() float64 {
 	l := s.limiter
 	if len(l.shares) == 1 {
 		return 0
 	}
 	leaves := min(max(s.ahead[slots], float64(min(s.held, 1))), float64(l.kept))
-	return leaves + min(s.claims(slots), float64(l.maxInFlight+1)/2)
+	return leaves + min(s.claims(slots), float64(l.maxInFlight+3)/4)
 }
 
 // claims is how many targets that this one is ahead of were refused lately.
 func (s *Share) claims(r resource) float64 {
 	var n float64
 	for _, other := range s.limiter.shares {
-		if other.claim > s.limiter.now && other.ahead[r] < s.ahead[r]/2 {
+		if other.claim > s.limiter.now && other.ahead[r] < s.ahead[r] {
 			n++
 		}
 	}

@@ -32,9 +32,9 @@ type users struct {
 // user is what is known of one.
 type user struct {
 	number  uint64
-	ours    bool // and not another shard's
-	running bool // waits for an answer
-	waits   bool // has a turn that was due and was not handed out
+	ours    bool  // and not another shard's
+	running bool  // waits for an answer
+	waits   bool  // has a turn that was due and was not handed out
 	sched   int64 // of that turn
 	ready   int64 // of that turn, once the answer before has come
 	ended   int64 // when the latest answer came

@@ -14,8 +14,8 @@ import (
 
 const hour = 3600 * second
 
-// at is the wall-clock time that a text in UTC names.
-func at(t *testing.T, text string) int64 {
+// wallAt is the wall-clock time that a text in UTC names.
+func wallAt(t *testing.T, text string) int64 {
 	t.Helper()
 	parsed, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -55,7 +55,7 @@ func TestAWindowChangesTheRateWithoutABurstOrAGap(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := gaps(arrivals(load.NewSchedule(c, &load.Origin{Wall: at(t, test.start)}, nil), len(test.want)), 1e9)
+			got := gaps(arrivals(load.NewSchedule(c, &load.Origin{Wall: wallAt(t, test.start)}, nil), len(test.want)), 1e9)
 			for i := range got {
 				if i > 0 {
 					got[i] += got[i-1]
@@ -80,7 +80,7 @@ func TestTheFirstWindowThatHoldsCounts(t *testing.T) {
 			{Name: "night", From: "22:00", To: "06:00", Multiplier: 0.5},
 		}
 	})
-	s := load.NewSchedule(c, &load.Origin{Seed: 3, Wall: at(t, "2026-03-27T23:00:00Z")}, nil) // midnight before the Saturday before the change of clocks
+	s := load.NewSchedule(c, &load.Origin{Seed: 3, Wall: wallAt(t, "2026-03-27T23:00:00Z")}, nil) // midnight before the Saturday before the change of clocks
 	want := map[int]float64{                                                                  // arrivals per second in the hours after
 		0: 10, 23: 10, 24: 10,
 		32: 10, 33: 0, 34: 10, // the change has shifted 10:00 to 33 h after the start
@@ -119,7 +119,7 @@ func TestEveryHourHasTheArrivalsThatItsRateExpects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const hours = 60
-			wall := at(t, "2026-10-24T10:17:00Z") // clocks change
+			wall := wallAt(t, "2026-10-24T10:17:00Z") // clocks change
 			constant := load.NewSchedule(valid(t, change), &load.Origin{Wall: wall}, nil)
 			poisson := load.NewSchedule(valid(t, func(c *load.Config) {
 				c.Mode = load.Poisson
@@ -326,7 +326,7 @@ func TestArrivalsComeBackWhenADisabledWindowCloses(t *testing.T) {
 			{Enabled: &no},
 		}
 	})
-	s := load.NewSchedule(c, &load.Origin{Wall: at(t, "2026-06-01T00:00:00Z")}, nil) // a Monday
+	s := load.NewSchedule(c, &load.Origin{Wall: wallAt(t, "2026-06-01T00:00:00Z")}, nil) // a Monday
 	got := arrivals(s, 61)
 	saturday := 5*24*hour + 10*hour
 	want := map[int]int64{0: saturday, 29: saturday + 29*60*second, 30: saturday + 7*24*hour, 60: saturday + 14*24*hour}

@@ -36,7 +36,7 @@ var questions = []string{
 const (
 	learned = 5   // answers to each question before the first comparison, the default
 	repeats = 200 // answers to each question of a server that has not changed
-	beside  = 6   // clients that fill the server's batches
+	beside  = 3   // other clients in the server's batches
 )
 
 // variants are servers that would not tell that they have changed, and whether the text alone must show it.
@@ -109,36 +109,50 @@ func (c *tally) String() string {
 	return fmt.Sprintf("%v, %.2f of the text matched at least, %.4f nats at most", c.results, c.matched, c.distance)
 }
 
-// probe asks each question once and counts what both fingerprints say.
-func (p *prints) probe(t *testing.T, c *talker, full, text *tally) {
+// probe asks each question once, all together or one after the other, and counts what both fingerprints say.
+func (p *prints) probe(t *testing.T, c *talker, together bool, full, text *tally) {
 	t.Helper()
+	answers := make([]*answer.Transcript, len(questions))
+	var all sync.WaitGroup
 	for i, question := range questions {
-		transcript, err := c.ask(t.Context(), question, 64, true)
+		all.Go(func() {
+			transcript, err := c.ask(t.Context(), question, 64, true)
+			if err != nil {
+				t.Error(err)
+			}
+			answers[i] = transcript
+		})
+		if !together {
+			all.Wait()
+		}
+	}
+	all.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	note := func(f *answer.Fingerprint, question int, transcript *answer.Transcript, into *tally) {
+		drift, err := f.Note(question, transcript)
 		if err != nil {
 			t.Fatal(err)
 		}
+		into.add(drift)
+	}
+	for i, transcript := range answers {
 		if failures := c.checks.Judge(&answer.Answer{Transcript: transcript}); len(failures) > 0 {
 			c.failures++
 		}
-		note := func(f *answer.Fingerprint, transcript *answer.Transcript, into *tally) {
-			drift, err := f.Note(i+1, transcript)
-			if err != nil {
-				t.Fatal(err)
-			}
-			into.add(drift)
-		}
-		note(p.full, transcript, full)
+		note(p.full, i+1, transcript, full)
 		transcript.Logprobs = nil
-		note(p.text, transcript, text)
+		note(p.text, i+1, transcript, text)
 	}
 }
 
-// unchanged learns from a server alone and compares with it among others' requests.
+// unchanged learns from a server that has nothing else to do and compares with it when it is busy.
 func unchanged(t *testing.T, p prints) {
 	t.Helper()
 	c := talk(t, startEngine(t, variant("model/tiny.gguf", nil)))
 	for range learned {
-		p.probe(t, c, &tally{}, &tally{})
+		p.probe(t, c, false, &tally{}, &tally{})
 	}
 	others, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -148,7 +162,7 @@ func unchanged(t *testing.T, p prints) {
 	var full, text tally
 	began := time.Now()
 	for range repeats {
-		p.probe(t, c, &full, &text)
+		p.probe(t, c, true, &full, &text)
 	}
 	stop()
 	all.Wait()
@@ -168,7 +182,7 @@ func probed(t *testing.T, p prints, model string, arguments []string, full, text
 	t.Helper()
 	c := talk(t, startEngine(t, variant(model, arguments)))
 	var byAll, byText tally
-	p.probe(t, c, &byAll, &byText)
+	p.probe(t, c, false, &byAll, &byText)
 	t.Logf("with log-probabilities %v; by text %v; %d loops or garbage", &byAll, &byText, c.failures)
 	if got := byAll.results[answer.Changed] > 0; got != full {
 		t.Errorf("with log-probabilities: changed is %v, want %v", got, full)

@@ -53,7 +53,7 @@ func (a *assembler) next() (*Conversation, error) {
 			a.source.skip(err)
 			continue
 		}
-		if a.fits(c) {
+		if a.source.fits(c) {
 			return c, nil
 		}
 	}
@@ -166,16 +166,6 @@ func (c *Conversation) consistent() error {
 		}
 	}
 	return nil
-}
-
-// fits tells whether a conversation is within max_context_tokens.
-func (a *assembler) fits(c *Conversation) bool {
-	bound := a.source.config.MaxContextTokens
-	if bound == 0 || c.context() <= bound {
-		return true
-	}
-	a.source.notes.filtered.Add(int64(len(c.Rows)))
-	return false
 }
 
 // context is the longest context that a conversation needs by its recorded lengths, in tokens; 0 if it has none.

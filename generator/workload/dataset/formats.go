@@ -44,6 +44,9 @@ type format struct {
 	times bool
 	// spread: the rows of a session may stand apart in the file, with those of other sessions between them.
 	spread bool
+	// scan gives the session of a record without decoding the rest of it, "" if it stands alone. Nil = it must be decoded, in the order of the
+	// file. It is what makes a random order over many conversations quick to begin.
+	scan func([]byte) string
 	// pools: the files of a folder are pools, of which a request takes one row each.
 	pools bool
 	// blockSize is how many tokens a hash id stands for, 0 = the format has none.
@@ -56,20 +59,20 @@ type format struct {
 
 // formats is the list of what can be read, one line each.
 var formats = map[Format]format{
-	SingleTurn:           {open: openSingleTurn, times: true, spread: true},
-	MultiTurn:            {open: openMultiTurn, times: true, spread: true},
-	RandomPool:           {open: openRandomPool, folder: []string{".jsonl"}, pools: true, sampling: Shuffle},
-	MooncakeTrace:        {open: openMooncake, times: true, spread: true, blockSize: 512},
+	SingleTurn:           {open: openSingleTurn, times: true, spread: true, scan: bySessionID},
+	MultiTurn:            {open: openMultiTurn, times: true, spread: true, scan: bySessionID},
+	RandomPool:           {open: openRandomPool, folder: []string{".jsonl"}, pools: true, scan: alone, sampling: Shuffle},
+	MooncakeTrace:        {open: openMooncake, times: true, spread: true, scan: bySessionID, blockSize: 512},
 	BailianTrace:         {open: openBailian, times: true, spread: true, blockSize: 16},
-	BurstGPTTrace:        {open: openBurstGPT, times: true},
+	BurstGPTTrace:        {open: openBurstGPT, times: true, scan: alone},
 	BasetenTrace:         {open: openBaseten, times: true, spread: true},
 	SageMakerDataCapture: {open: openSageMaker, folder: []string{".jsonl"}, times: true, warning: capturedWarning},
 	WekaTrace:            {open: openWeka, folder: []string{".json"}, times: true},
 	TraceLab:             {open: openTraceLab, times: true, blockSize: 64},
 	RawPayload:           {open: openRawPayload, folder: []string{".jsonl"}, spread: true},
 	InputsJSON:           {open: openInputsJSON},
-	ShareGPT:             {open: openShareGPT},
-	SpeedBench:           {open: openSpeedBench},
+	ShareGPT:             {open: openShareGPT, scan: alone},
+	SpeedBench:           {open: openSpeedBench, scan: alone},
 }
 
 // formatList is the formats for messages.

@@ -1,103 +1,189 @@
 package dataset
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	mathrand "math/rand/v2"
 )
 
-// indexed is a random order over all conversations: it knows where each begins and reads it when it is its turn.
+// indexed is a random order over all conversations: it knows where each stands and reads it when it is its turn. What cannot be read then,
+// or is not within the limits, leaves the index.
 type indexed struct {
 	source *source
 	random *mathrand.Rand
 	again  bool // with replacement
 
-	// places are those of all entries, conversation after conversation; conversation i has those from first[i] to first[i+1].
 	places []place
-	first  []uint32
-	order  []uint32 // numbers of the conversations; those before asked were asked in this pass
+	order  []uint32 // the first places of the conversations; those before asked were asked in this pass
 	asked  int
 }
 
-// place is a mark of files of up to 4 GiB.
-type place struct{ offset, line uint32 }
+// place is where an entry stands, in files of less than 4 GiB.
+type place struct {
+	offset, line uint32
+	next         uint32 // the place of the next entry of the session, 0 = there is none: it never is the first of all
+}
 
-// newIndexed reads s once.
-func newIndexed(s *source, spread bool, random *mathrand.Rand, again bool) (*indexed, error) {
+// begun is a session that may go on.
+type begun struct {
+	mark        mark // of its first entry
+	first, last uint32
+}
+
+// newIndexed reads s once. What is in a row is read only as far as it is needed to know its session.
+func newIndexed(s *source, random *mathrand.Rand, again bool) (*indexed, error) {
 	x := &indexed{source: s, random: random, again: again}
-	for a := newAssembler(s, spread); ; {
-		p, err := a.pending()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		c := p.conversation()
-		if err := c.consistent(); err != nil {
+	sessions := newRecent[string, begun](windowRows)
+	for {
+		session, at, err := x.scan()
+		var positioned *Error
+		switch {
+		case err == io.EOF:
+			x.asked = len(x.order)
+			return x, s.rewind()
+		case errors.As(err, &positioned):
 			s.skip(err)
 			continue
+		case err != nil:
+			return nil, err
 		}
-		if !a.fits(c) {
-			continue
+		x.add(session, at, sessions)
+	}
+}
+
+// scan finds the next entry and its session.
+func (x *indexed) scan() (session string, at mark, err error) {
+	d, byRecords := x.source.reader.(*decoded)
+	if scan := x.source.config.format.scan; byRecords && scan != nil {
+		r, err := d.next()
+		if err != nil {
+			return "", mark{}, err
 		}
-		x.order = append(x.order, uint32(len(x.first)))
-		x.first = append(x.first, uint32(len(x.places)))
-		for i := range p.entries {
-			x.places = append(x.places, place{uint32(p.entries[i].mark.offset), uint32(p.entries[i].mark.line)})
+		if len(x.places) == 0 { // decoders learn from the first record how to read the others
+			_, _ = d.decode(&r)
+		}
+		return scan(r.data), r.mark, nil
+	}
+	for {
+		e, err := x.source.read()
+		if err != nil || len(e.rows) > 0 {
+			return sessionOf(&e), e.mark, err
 		}
 	}
-	if len(x.order) == 0 {
-		return nil, &Error{File: s.config.File, Err: errNothing}
+}
+
+func sessionOf(e *entry) string {
+	if len(e.rows) == 0 {
+		return ""
 	}
-	x.first = append(x.first, uint32(len(x.places)))
-	x.asked = len(x.order)
-	return x, nil
+	return e.session()
+}
+
+// alone is the scan of formats of which each record is a conversation.
+func alone([]byte) string { return "" }
+
+// bySessionID is the scan of formats of JSON objects that may have a session_id.
+func bySessionID(line []byte) (session string) {
+	if !bytes.Contains(line, []byte(`"session_id"`)) || valid(line) != nil {
+		return "" // it can be found out later what is wrong
+	}
+	_ = members(line, func(key, value []byte) error {
+		if string(key) == "session_id" {
+			session, _ = text(value)
+		}
+		return nil
+	})
+	return session
+}
+
+// add notes the place of an entry, in the conversation of its session if that is within the window.
+func (x *indexed) add(session string, at mark, sessions *recent[string, begun]) {
+	n := uint32(len(x.places))
+	x.places = append(x.places, place{offset: uint32(at.offset), line: uint32(at.line)})
+	if session == "" || !x.source.config.format.spread {
+		x.order = append(x.order, n)
+		return
+	}
+	b, known := sessions.get(session)
+	if known && n-b.first < windowRows && at.offset-b.mark.offset < windowBytes {
+		x.places[b.last].next = n
+		b.last = n
+	} else {
+		x.order = append(x.order, n)
+		b = begun{at, n, n}
+		if known {
+			x.source.notes.split.Add(1)
+		}
+	}
+	sessions.put(session, b)
 }
 
 func (x *indexed) next() (*Conversation, error) {
-	for range 16 { // what has changed on the disk since it was indexed is passed over, but not for ever
-		c, err := x.read(x.pick())
-		if err == nil {
-			return c, nil
-		}
+	for len(x.order) > 0 {
+		i := x.pick()
+		c, err := x.read(x.order[i])
 		var positioned *Error
-		if !errors.As(err, &positioned) {
+		switch {
+		case errors.As(err, &positioned):
+			x.source.skip(err)
+			c = nil
+		case err != nil:
 			return nil, err
 		}
-		x.source.skip(err)
+		if c != nil {
+			return c, nil
+		}
+		x.drop(i)
 	}
-	return nil, &Error{File: x.source.config.File, Err: errChanged}
+	return nil, &Error{File: x.source.config.File, Err: errNothing}
 }
 
-// pick chooses the number of a conversation.
-func (x *indexed) pick() uint32 {
+// pick chooses a conversation by its index in order.
+func (x *indexed) pick() int {
 	if x.again {
-		return uint32(x.random.IntN(len(x.order)))
+		return x.random.IntN(len(x.order))
 	}
 	if x.asked == len(x.order) {
 		x.random.Shuffle(len(x.order), func(i, j int) { x.order[i], x.order[j] = x.order[j], x.order[i] })
 		x.asked = 0
 	}
 	x.asked++
-	return x.order[x.asked-1]
+	return x.asked - 1
 }
 
-// read reads a conversation.
-func (x *indexed) read(number uint32) (*Conversation, error) {
+// drop takes out what was picked last.
+func (x *indexed) drop(i int) {
+	last := len(x.order) - 1
+	x.order[i] = x.order[last]
+	x.order = x.order[:last]
+	if !x.again {
+		x.asked--
+	}
+}
+
+// read reads a conversation; nil if nothing of it is within the limits.
+func (x *indexed) read(first uint32) (*Conversation, error) {
 	p := &pending{}
-	for _, at := range x.places[x.first[number]:x.first[number+1]] {
+	for n, begin := first, true; begin || n != 0; begin = false {
+		at := x.places[n]
+		n = at.next
 		if err := x.source.seek(mark{int64(at.offset), int(at.line)}); err != nil {
 			return nil, err
 		}
 		e, err := x.source.read()
-		if err == io.EOF || err == nil && !x.source.limit(&e) {
+		if err == io.EOF {
 			err = &Error{File: x.source.config.File, Line: int(at.line), Err: errChanged}
 		}
 		if err != nil {
 			return nil, err
 		}
-		p.entries = append(p.entries, e)
+		if x.source.limit(&e) {
+			p.entries = append(p.entries, e)
+		}
+	}
+	if len(p.entries) == 0 {
+		return nil, nil
 	}
 	p.session = p.entries[0].session()
 	for _, e := range p.entries {
@@ -105,5 +191,12 @@ func (x *indexed) read(number uint32) (*Conversation, error) {
 			e.rows[i].Session = p.session
 		}
 	}
-	return p.conversation(), nil
+	c := p.conversation()
+	if err := c.consistent(); err != nil {
+		return nil, err
+	}
+	if !x.source.fits(c) {
+		return nil, nil
+	}
+	return c, nil
 }

@@ -13,7 +13,7 @@ type sampler interface {
 	next() (*Conversation, error)
 }
 
-// maxIndexed is the largest size of files of which an index is kept, 8 bytes for each entry.
+// maxIndexed is the largest size of files of which an index is kept, 16 bytes for each entry.
 const maxIndexed = 256 << 20
 
 // arrange makes the sampler of the dataset: of one for each file if these are pools.
@@ -41,7 +41,6 @@ func (d *Dataset) arrange(random *mathrand.Rand) (sampler, error) {
 // sample makes the sampler of one file, or of files that are one. A random order over files of up to 256 MiB is one over all conversations. Larger files, and compressed ones,
 // are read in their order, and the random choice is among the 16384 conversations (or 16 MiB) that were read last.
 func (d *Dataset) sample(c *settings, random *mathrand.Rand) (sampler, error) {
-	spread := c.format.spread
 	s, err := d.source(c)
 	if err != nil {
 		return nil, err
@@ -49,15 +48,15 @@ func (d *Dataset) sample(c *settings, random *mathrand.Rand) (sampler, error) {
 	size := s.size()
 	switch {
 	case c.Sampling == Sequential:
-		return &sequential{newAssembler(s, spread)}, nil
+		return &sequential{newAssembler(s, c.format.spread)}, nil
 	case size < 0 || size > maxIndexed:
-		w := window{from: newAssembler(s, spread), random: random}
+		w := window{from: newAssembler(s, c.format.spread), random: random}
 		if c.Sampling == Random {
 			return &drawn{window: w}, nil
 		}
 		return &shuffled{window: w}, nil
 	}
-	return newIndexed(s, spread, random, c.Sampling == Random)
+	return newIndexed(s, random, c.Sampling == Random)
 }
 
 // sequential is the order of the files, wrapped.

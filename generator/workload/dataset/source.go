@@ -113,6 +113,16 @@ func (s *source) keeps(r *Row) bool {
 	return true
 }
 
+// fits tells whether a conversation is within max_context_tokens.
+func (s *source) fits(c *Conversation) bool {
+	bound := s.config.MaxContextTokens
+	if bound == 0 || c.context() <= bound {
+		return true
+	}
+	s.notes.filtered.Add(int64(len(c.Rows)))
+	return false
+}
+
 // sampled tells whether a session is in a sample of this share. It is a matter of the session's name alone, so that all its rows, all
 // passes and all processes agree.
 func sampled(r *Row, share float64) bool {

@@ -25,10 +25,9 @@ type Column struct {
 	group int // that is open, -1 = none
 	chunk *chunk
 
-	open   parquet.Pages // delivers page next
-	next   int
-	page   parquet.Page // page next-1
-	first  int64        // the row, in its group, that begins first in page
+	page   parquet.Page // that is open, nil = none
+	number int          // of the open page in its group
+	first  int64        // the row, in its group, that begins first in the open page
 	values parquet.ValueReader
 	row    int64 // whose value comes next, in its group
 	buffer [64]parquet.Value
@@ -70,7 +69,7 @@ func unsigned(t parquet.Type) bool {
 
 // Close gives back what the column holds.
 func (c *Column) Close() {
-	c.closePages()
+	c.drop()
 	c.chunk, c.group = nil, -1
 }
 
@@ -179,7 +178,7 @@ func (c *Column) at(row int64, do func(parquet.Value) error) (err error) {
 		}
 		c.ahead = c.ahead[1:]
 		if err := do(v); err != nil {
-			c.closePages() // the rest of the row is not read
+			c.drop() // the rest of the row is not read
 			return err
 		}
 		if !c.list {
@@ -206,12 +205,8 @@ func (c *Column) seek(row int64) error {
 	if err != nil {
 		return err
 	}
-	if c.page == nil || p != c.next-1 && p != c.next || p == c.next-1 && row < c.row {
-		c.closePages()
-		c.open, c.next = c.chunk.from(p), p
-	}
-	if p == c.next {
-		if err := c.turn(first); err != nil {
+	if c.page == nil || p != c.number || row < c.row {
+		if err := c.turn(p, first); err != nil {
 			return err
 		}
 	}
@@ -236,27 +231,21 @@ func (c *Column) locate(row int64) (p int, first int64, err error) {
 
 // count learns how many rows begin in page p, whose first one is given.
 func (c *Column) count(p int, first int64) error {
-	if c.page == nil || p != c.next {
-		c.closePages()
-		c.open, c.next = c.chunk.from(p), p
-	}
-	if err := c.turn(first); err != nil {
+	if err := c.turn(p, first); err != nil {
 		return err
 	}
 	c.chunk.pages[p].rows = c.page.NumRows()
 	return nil
 }
 
-// turn opens page next, in which row first of the group is the first to begin.
-func (c *Column) turn(first int64) error {
-	page, err := c.read()
-	if err != nil {
+// turn opens page p, in which row first of the group is the first to begin.
+func (c *Column) turn(p int, first int64) error {
+	if err := c.read(p); err != nil {
 		return err
 	}
-	c.first, c.row, c.ahead, c.values = first, first, nil, page.Values()
+	c.first, c.row = first, first
 	// What precedes the first row that begins here belongs to the row before.
-	lead := slices.Index(page.RepetitionLevels(), 0)
-	for ; lead > 0; lead-- {
+	for lead := slices.Index(c.page.RepetitionLevels(), 0); lead > 0; lead-- {
 		if _, err := c.peek(); err != nil {
 			return noEOF(err)
 		}
@@ -265,29 +254,24 @@ func (c *Column) turn(first int64) error {
 	return nil
 }
 
-// read takes page next from the file.
-func (c *Column) read() (parquet.Page, error) {
-	c.ahead, c.values = nil, nil // they point into the page that is given back
-	parquet.Release(c.page)
-	c.page = nil
-	page, err := c.open.ReadPage()
+// read takes page p from the file.
+func (c *Column) read(p int) error {
+	c.drop() // first, so that no two are in memory
+	page, err := c.chunk.read(p)
 	if err != nil {
-		return nil, noEOF(err)
+		return err
 	}
-	c.page = page
-	c.next++
-	return page, nil
+	c.page, c.number, c.values = page, p, page.Values()
+	return nil
 }
 
-func (c *Column) closePages() {
-	c.ahead, c.values = nil, nil
+// drop gives back the open page.
+func (c *Column) drop() {
+	c.ahead, c.values = nil, nil // they point into it
 	if c.page != nil {
 		parquet.Release(c.page)
 	}
-	if c.open != nil {
-		_ = c.open.Close() // it holds memory only
-	}
-	c.page, c.open = nil, nil
+	c.page = nil
 }
 
 // skip goes forward to a row that begins in the open page.
@@ -320,7 +304,7 @@ func (c *Column) peek() (parquet.Value, error) {
 		case n > 0:
 		case err != nil && !errors.Is(err, io.EOF):
 			return parquet.Value{}, err
-		case c.next >= len(c.chunk.pages):
+		case c.number+1 >= len(c.chunk.pages):
 			return parquet.Value{}, io.EOF
 		default:
 			if err := c.follow(); err != nil {
@@ -331,22 +315,22 @@ func (c *Column) peek() (parquet.Value, error) {
 	return c.ahead[0], nil
 }
 
-// follow opens the next page, in the middle of a row or at its beginning.
+// follow opens the page behind the open one, in the middle of a row or at its beginning.
 func (c *Column) follow() error {
-	begun := c.row
-	first := c.first + c.chunk.pages[c.next-1].rows
-	page, err := c.read()
-	if err != nil {
+	first := c.first + c.chunk.pages[c.number].rows
+	if err := c.read(c.number + 1); err != nil {
 		return err
 	}
-	c.first, c.values = first, page.Values()
-	c.chunk.pages[c.next-1].rows = page.NumRows()
-	c.row = begun
+	c.first = first
+	c.chunk.pages[c.number].rows = c.page.NumRows()
 	return nil
 }
 
 // noEOF makes an end that comes too early an error of its own.
 func noEOF(err error) error {
+	if err == nil {
+		return nil
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: it ends too early", ErrCorrupt)
 	}

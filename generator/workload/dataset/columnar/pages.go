@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
@@ -17,10 +16,10 @@ import (
 
 // page is a page of a column in a row group, as the library is shown it: see retold.
 type page struct {
-	at     int64  // where it begins in the column as the library is shown it
 	header []byte // retold
 	body   int64  // where its body is in the file
 	length int64  // of header and body
+	refers bool   // to the dictionary
 	// rows is how many rows begin in it, -1 until it is decoded: old list pages may begin within a row.
 	rows int64
 }
@@ -61,12 +60,12 @@ func (f *File) openChunk(g, column int, list bool) (*chunk, error) {
 
 // find hops over the pages before end, until it has seen so many values.
 func (c *chunk) find(end, values int64, list bool) error {
-	for at, shown := c.base, int64(0); at < end && values > 0; {
+	for at := c.base; at < end && values > 0; {
 		header, length, err := readHeader(c.file, at, end)
 		if err != nil {
 			return fmt.Errorf("%w: page header at %d: %w", ErrCorrupt, at, err)
 		}
-		p := page{at: shown, body: at + length}
+		p := page{body: at + length, refers: refers(header)}
 		at += length + int64(header.CompressedPageSize)
 		if at > end {
 			return fmt.Errorf("%w: the page at %d goes on behind the end of its column", ErrCorrupt, p.body-length)
@@ -78,14 +77,12 @@ func (c *chunk) find(end, values int64, list bool) error {
 		p.length = int64(len(p.header)) + int64(header.CompressedPageSize)
 		switch header.Type {
 		case format.DictionaryPage:
-			p.at = 0
 			c.dictionary = p
 		case format.DataPage, format.DataPageV2:
 			if p.rows = n; list {
 				p.rows = -1
 			}
 			c.pages = append(c.pages, p)
-			shown += p.length
 			values -= n
 		}
 	}
@@ -140,6 +137,15 @@ func checkHeader(h *format.PageHeader) error {
 	return nil
 }
 
+// refers tells whether the values of a page are places in the dictionary.
+func refers(h *format.PageHeader) bool {
+	encoding := h.DataPageHeader.V.Encoding
+	if h.Type == format.DataPageV2 {
+		encoding = h.DataPageHeaderV2.V.Encoding
+	}
+	return h.Type != format.DictionaryPage && (encoding == format.PlainDictionary || encoding == format.RLEDictionary)
+}
+
 // pageValues is how many values, or entries of a dictionary, a page has.
 func pageValues(h *format.PageHeader) int64 {
 	switch {
@@ -153,38 +159,44 @@ func pageValues(h *format.PageHeader) int64 {
 	return 0
 }
 
-// from opens the pages from the i-th on. The library only ever begins at the first page of a column, so it is shown a column that consists
-// of the dictionary and these pages.
-func (c *chunk) from(i int) parquet.Pages { return c.column.PagesFrom(&shown{chunk: c, first: i}) }
+// read decodes page i. The library only ever begins at the first page of a column, so it is shown a column that consists of this page, and of
+// the dictionary where the page refers to it.
+func (c *chunk) read(i int) (parquet.Page, error) {
+	parts := []*page{&c.pages[i]}
+	if c.pages[i].refers {
+		parts = []*page{&c.dictionary, &c.pages[i]}
+	}
+	pages := c.column.PagesFrom(&shown{file: c.file, base: c.base, parts: parts})
+	out, err := pages.ReadPage()
+	return out, errors.Join(noEOF(err), pages.Close())
+}
 
-// shown is a file in which the dictionary and the pages from first on stand one behind the other where the column begins.
+// shown is a file in which parts stand one behind the other where the column begins.
 type shown struct {
-	*chunk
-	first int
+	file  io.ReaderAt
+	base  int64
+	parts []*page
 }
 
 // ReadAt implements io.ReaderAt.
 func (s *shown) ReadAt(p []byte, off int64) (n int, err error) {
-	for at := off - s.base; n < len(p); {
-		part, from := &s.dictionary, at
-		if from >= s.dictionary.length {
-			from += s.pages[s.first].at - s.dictionary.length
-			i := sort.Search(len(s.pages), func(i int) bool { return s.pages[i].at > from }) - 1
-			part = &s.pages[i]
-			from -= part.at
+	from := off - s.base
+	for _, part := range s.parts {
+		for from < part.length && n < len(p) {
+			m, err := part.readAt(s.file, p[n:], from)
+			n += m
+			from += int64(m)
+			if err != nil && !errors.Is(err, io.EOF) {
+				return n, err
+			}
+			if m == 0 {
+				return n, io.ErrUnexpectedEOF
+			}
 		}
-		if from >= part.length {
-			return n, io.EOF
-		}
-		m, err := part.readAt(s.file, p[n:], from)
-		n += m
-		at += int64(m)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return n, err
-		}
-		if m == 0 {
-			return n, io.ErrUnexpectedEOF
-		}
+		from -= part.length
+	}
+	if n < len(p) {
+		return n, io.EOF
 	}
 	return n, nil
 }

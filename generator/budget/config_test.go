@@ -1,0 +1,89 @@
+package budget_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
+	"github.com/aiperf-exporter/aiperf-exporter/invalid"
+)
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(c *budget.Config)
+		want   []string // keys
+	}{
+		"the default is valid":            {func(*budget.Config) {}, nil},
+		"a limit of each kind is valid":   {func(c *budget.Config) { *c = everything() }, nil},
+		"a negative limit":                {func(c *budget.Config) { c.RequestsPerDay = -1 }, []string{"b.requests_per_day"}},
+		"a limit beyond all sense":        {func(c *budget.Config) { c.TokensPerHour = math.MaxInt64 }, []string{"b.tokens_per_hour"}},
+		"money without a price":           {func(c *budget.Config) { c.USDPerDay = 2 }, []string{"b.usd_per_day"}},
+		"money that is no number":         {func(c *budget.Config) { c.USDPerHour = math.NaN() }, []string{"b.usd_per_hour"}},
+		"a negative price":                {func(c *budget.Config) { c.USDPerMillionInput = -3 }, []string{"b.usd_per_million_input"}},
+		"a price without an end":          {func(c *budget.Config) { c.USDPerMillionOutput = math.Inf(1) }, []string{"b.usd_per_million_output"}},
+		"a time zone that does not exist": {func(c *budget.Config) { c.TZ = "Europe/Atlantis" }, []string{"b.tz"}},
+		"everything wrong is told at once": {func(c *budget.Config) {
+			c.RequestsPerHour, c.InputTokensPerDay, c.OutputTokensPerDay, c.TokensPerDay = -1, -1, -1, -1
+		}, []string{"b.requests_per_hour", "b.input_tokens_per_day", "b.output_tokens_per_day", "b.tokens_per_day"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := budget.DefaultConfig()
+			test.change(&c)
+			var got []string
+			for _, err := range c.Validate("b") {
+				var finding *invalid.Error
+				if !errors.As(err, &finding) {
+					t.Fatalf("%v has no key", err)
+				}
+				got = append(got, finding.Path)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("keys (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// everything is a config with all limits.
+func everything() budget.Config {
+	return budget.Config{
+		RequestsPerHour: 100, RequestsPerDay: 1000, InputTokensPerDay: 10_000, OutputTokensPerDay: 20_000, TokensPerHour: 5000,
+		TokensPerDay: 25_000, USDPerHour: 1, USDPerDay: 10, USDPerMillionInput: 3, USDPerMillionOutput: 15, TZ: "Europe/Budapest",
+	}
+}
+
+func TestDivideKeepsTheWhole(t *testing.T) {
+	t.Parallel()
+	c := everything()
+	c.RequestsPerHour = 101
+	got := c.Divide(10)
+	want := budget.Config{
+		RequestsPerHour: 10, RequestsPerDay: 100, InputTokensPerDay: 1000, OutputTokensPerDay: 2000, TokensPerHour: 500,
+		TokensPerDay: 2500, USDPerHour: .1, USDPerDay: 1, USDPerMillionInput: 3, USDPerMillionOutput: 15, TZ: "Europe/Budapest",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("part of ten (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(c, c.Divide(1)); diff != "" {
+		t.Errorf("part of one (-want +got):\n%s", diff)
+	}
+}
+
+func TestDivideLetsNothingPassWhereNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	c := budget.Config{RequestsPerDay: 3}
+	part := c.Divide(4)
+	l := open(t, "")
+	a := l.Account("a", &part)
+	if _, ok := l.Reserve(noon, budget.Need{}, a); ok {
+		t.Error("a request was reserved")
+	}
+	if diff := cmp.Diff([]budget.Use{{Kind: budget.Requests, Period: budget.Day}}, a.State(noon)); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
+	}
+}

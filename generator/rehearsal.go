@@ -1,0 +1,76 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+)
+
+// Rehearse makes one request of each target and sends it nowhere: it finds what only shows when workload and endpoint meet, such as a dataset
+// that cannot be read, a ranking without passages, or a medium that the protocol cannot say. The error has a line for each target.
+func (c *Config) Rehearse() error {
+	var errs []error
+	for i := range c.Targets {
+		if err := c.Targets[i].rehearse(); err != nil {
+			errs = append(errs, fmt.Errorf("target %q: %w", c.Targets[i].Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *TargetConfig) rehearse() error {
+	codec, err := endpoint.New(c.Endpoint)
+	if err != nil {
+		return err
+	}
+	w, err := workload.New(&c.Workload, c.Seed, c.Name)
+	if err != nil {
+		return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
+	}
+	err = c.encodeOne(codec, w)
+	if closeErr := w.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func (c *TargetConfig) encodeOne(codec endpoint.Codec, w *workload.Workload) error {
+	turn, err := w.Next(workload.Pick{})
+	if err != nil {
+		return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
+	}
+	defer w.Done(turn, workload.End{Unsent: true})
+	wire := c.wire(turn)
+	if _, _, err := codec.Encode(nil, wire); err != nil {
+		return fmt.Errorf("workload %q cannot be asked of endpoint type %s: %w", c.WorkloadName, c.Endpoint.Type, err)
+	}
+	if asks := codec.Streams(wire); turn.Prompt.Payload != nil && asks != c.Workload.Stream {
+		return fmt.Errorf("workload %q: stream is %t, but the recorded body says %t: set stream as the recording has it", c.WorkloadName, c.Workload.Stream, asks)
+	}
+	return nil
+}
+
+// wire is how a turn of the workload is to be said.
+func (c *TargetConfig) wire(turn *workload.Turn) *endpoint.Turn {
+	wire := &endpoint.Turn{
+		Model:           c.Model,
+		Prompt:          &turn.Prompt,
+		MaxOutputTokens: turn.OutputTokens,
+		Stream:          c.Workload.Stream,
+		IncludeUsage:    true,
+		Extra:           c.Workload.Extra,
+		PreviousID:      turn.PreviousID,
+	}
+	if turn.Model != "" {
+		wire.Model = turn.Model
+	}
+	if len(turn.Extra) > 0 {
+		wire.Extra = make(map[string]any, len(c.Workload.Extra)+len(turn.Extra))
+		maps.Copy(wire.Extra, c.Workload.Extra)
+		maps.Copy(wire.Extra, turn.Extra)
+	}
+	return wire
+}
