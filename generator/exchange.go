@@ -28,6 +28,7 @@ type exchange struct {
 	serverError *endpoint.ServerError
 	parseError  error
 	terminal    bool
+	cut         bool // the stream ended inside an event
 	// usageFinal: the last usage did not ride on a chunk in mid-stream. usageAfter: how many content events had come with or before it.
 	usageFinal  bool
 	usageAfter  int
@@ -68,7 +69,8 @@ func (x *exchange) Event(ev *transport.Event) transport.Verdict {
 		err = x.decoder.Event(ev.Name, ev.Data, &x.chunk)
 	}
 	if err != nil && ev.Cut {
-		return transport.More // not broken but cut off: the missing end marker tells the outcome
+		x.cut = true
+		return transport.More // not broken but cut off
 	}
 	if err != nil {
 		r.ParseErrors++
@@ -164,7 +166,7 @@ func (x *exchange) outcome(a *transport.Answer) (metrics.Outcome, metrics.ErrorC
 		return failed(metrics.ErrStream, describe(x.serverError))
 	case x.parseError != nil:
 		return failed(metrics.ErrParse, x.parseError.Error())
-	case a.Stream && !x.terminal && !x.traits.Unmarked:
+	case a.Stream && !x.terminal && (x.cut || !x.traits.Unmarked):
 		return failed(metrics.ErrTruncated, fmt.Sprintf("stream ended after %d content events without a finish reason or end marker", len(r.Content)))
 	case len(r.Content) == 0:
 		return failed(metrics.ErrEmpty, "answer without anything that was asked for")

@@ -47,6 +47,11 @@ func (q *question) ask(ctx context.Context) {
 	}
 	*buffer = body
 	stream := t.codec.Streams(wire)
+	url, err := q.url(wire, stream)
+	if err != nil {
+		q.unsendable(err)
+		return
+	}
 	r.RequestedTokens = int64(t.codec.OutputLimit(wire))
 	r.RequestBytes = int64(len(body))
 	q.turn.Prompt, wire.Prompt = prompt.Prompt{}, nil // thousands of answers may be waited for, for minutes
@@ -56,7 +61,7 @@ func (q *question) ask(ctx context.Context) {
 		firstContent: q.hold.gotFirstToken,
 	}
 	got := t.client.Do(ctx, &transport.Request{
-		URL: t.url, Header: t.header(r.RequestID, q.turn, contentType, stream), Body: body, Stream: stream && t.traits.Product.Generates(),
+		URL: url, Header: t.header(r.RequestID, q.turn, contentType, stream), Body: body, Stream: stream && t.traits.Product.Generates(),
 		Abandon: q.hold.abandon, AbandonAfter: q.hold.abandonAfter,
 	}, &r.Time, x)
 	r.Unstreamed = stream && !got.Stream
@@ -94,8 +99,19 @@ func (q *question) compose() (*endpoint.Turn, error) {
 	return wire, nil
 }
 
+// url is where the request goes: to that of the target, unless a recorded turn asks for another model and the protocol has it in the path.
+func (q *question) url(wire *endpoint.Turn, stream bool) (string, error) {
+	t := q.target
+	if wire.Model == t.config.Model && stream == t.streams {
+		return t.url, nil
+	}
+	return t.config.Endpoint.URL(t.config.URL, t.codec.Path(wire.Model, stream))
+}
+
 // outputLimit is how many tokens the answer to a turn may have.
-func (t *Target) outputLimit(turn *workload.Turn) int { return t.codec.OutputLimit(t.config.wire(turn)) }
+func (t *Target) outputLimit(turn *workload.Turn) int {
+	return t.codec.OutputLimit(t.config.wire(turn))
+}
 
 // looksAtAnswer tells whether somebody wants to know what the answer says.
 func (q *question) looksAtAnswer() bool {

@@ -63,6 +63,7 @@ type Target struct {
 	config   TargetConfig
 	deps     Deps
 	url      string
+	streams  bool // requests ask for streams
 	codec    endpoint.Codec
 	traits   endpoint.Traits
 	headers  http.Header // of all requests
@@ -121,7 +122,8 @@ func (t *Target) build() error {
 		return err
 	}
 	t.traits = t.codec.Traits()
-	if t.url, err = c.Endpoint.URL(c.URL, t.codec.Path(c.Model, c.streams(t.codec))); err != nil {
+	t.streams = c.streams(t.codec)
+	if t.url, err = c.Endpoint.URL(c.URL, t.codec.Path(c.Model, t.streams)); err != nil {
 		return fmt.Errorf("url: %w", err)
 	}
 	if t.checks, err = answer.NewChecks(c.Expect); err != nil {

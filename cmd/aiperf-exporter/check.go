@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/aiperf-exporter/aiperf-exporter/config"
+	"github.com/aiperf-exporter/aiperf-exporter/generator"
 )
 
 func checkCommands(app *kingpin.Application) []command {
@@ -29,8 +31,9 @@ func checkConfigCommand(check *kingpin.CmdClause) command {
 			return exitUsage
 		}
 		c, err := config.Load(config.Options{Files: *files, Env: os.Environ(), ExpandEnv: s.expandEnv, StrictSecrets: *strict})
+		var gc generator.Config
 		if err == nil {
-			err = rehearse(c)
+			gc, err = rehearse(c)
 		}
 		if *format == "json" {
 			return checkJSON(s, c, err)
@@ -44,7 +47,7 @@ func checkConfigCommand(check *kingpin.CmdClause) command {
 		}
 		if !*show {
 			fmt.Fprintf(s.stdout, "ok: %s\n", plural(len(c.Targets), "target"))
-			return exitOK
+			return s.printCosts(&gc)
 		}
 		text, err := c.YAML()
 		if err != nil {
@@ -57,12 +60,68 @@ func checkConfigCommand(check *kingpin.CmdClause) command {
 }
 
 // rehearse finds what only shows when requests are made.
-func rehearse(c *config.Config) error {
+func rehearse(c *config.Config) (generator.Config, error) {
 	gc, err := c.Generator()
-	if err != nil {
-		return err
+	if err == nil {
+		err = gc.Rehearse()
 	}
-	return gc.Rehearse()
+	return gc, err
+}
+
+// printCosts says for each target what a day of it asks for, unless something holds it back.
+func (s *session) printCosts(gc *generator.Config) int {
+	for i := range gc.Targets {
+		t := &gc.Targets[i]
+		cost, known, err := t.Cost(time.Now())
+		switch {
+		case err != nil:
+			s.complainf("%s: %v", t.Name, err)
+			return exitFailure
+		case !known:
+			fmt.Fprintf(s.stdout, "%s: as many requests as its recording has\n", t.Name)
+			continue
+		}
+		fmt.Fprintf(s.stdout, "%s: at most %s requests, %s input and %s output tokens a day%s\n", t.Name,
+			rounded(cost.Requests), rounded(cost.InputTokens), rounded(cost.OutputTokens), spending(t, &cost))
+	}
+	return exitOK
+}
+
+// spending says what a day costs, and what of it a budget allows.
+func spending(t *targetConfig, cost *generator.Cost) string {
+	out := ""
+	if cost.USD > 0 {
+		out = fmt.Sprintf(", about $%.2f", cost.USD)
+	}
+	b := &t.Budget
+	for _, limit := range []struct{ wanted, allowed float64 }{
+		{cost.Requests, float64(b.RequestsPerDay)},
+		{cost.Requests / 24, float64(b.RequestsPerHour)},
+		{cost.InputTokens, float64(b.InputTokensPerDay)},
+		{cost.OutputTokens, float64(b.OutputTokensPerDay)},
+		{cost.InputTokens + cost.OutputTokens, float64(b.TokensPerDay)},
+		{(cost.InputTokens + cost.OutputTokens) / 24, float64(b.TokensPerHour)},
+		{cost.USD, b.USDPerDay},
+		{cost.USD / 24, b.USDPerHour},
+	} {
+		if limit.allowed > 0 && limit.wanted > limit.allowed {
+			return out + "; its budget is smaller, and arrivals beyond it will be dropped"
+		}
+	}
+	return out
+}
+
+// rounded writes a large number as people read it: 12.3M.
+func rounded(v float64) string {
+	switch {
+	case v >= 1e9:
+		return fmt.Sprintf("%.3gG", v/1e9)
+	case v >= 1e6:
+		return fmt.Sprintf("%.3gM", v/1e6)
+	case v >= 1e4:
+		return fmt.Sprintf("%.3gk", v/1e3)
+	}
+	return fmt.Sprintf("%.0f", v)
 }
 
 // checkJSON prints the findings for programs. c is nil if there are errors.

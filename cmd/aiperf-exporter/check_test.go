@@ -18,11 +18,14 @@ targets:
     endpoint: {type: chatt}
 `
 
+// ofADay is what a target with all defaults asks for.
+const ofADay = "at most 2880 requests, 369k input and 184k output tokens a day\n"
+
 func TestCheckCountsTheTargetsOfAGoodConfiguration(t *testing.T) {
 	t.Parallel()
 	second := write(t, "second.yml", "global: {max_in_flight: 7}\n")
 	got := execute("check", "config", write(t, "first.yml", minimal+`  - {name: two, url: "http://127.0.0.1:1", model: m, endpoint: {type: chat}}`), second)
-	if diff := cmp.Diff(result{exitOK, "ok: 2 targets\n", ""}, got, cmp.AllowUnexported(result{})); diff != "" {
+	if diff := cmp.Diff(result{exitOK, "ok: 2 targets\none: " + ofADay + "two: " + ofADay, ""}, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -104,7 +107,7 @@ func TestWarningsAreTold(t *testing.T) {
 	t.Parallel()
 	path := write(t, "warned.yml", "secrets:\n  key: {value: literal-secret-in-the-file}\n"+minimal)
 	got := execute("check", "config", path)
-	if got.code != exitOK || got.stdout != "ok: 1 target\n" {
+	if got.code != exitOK || got.stdout != "ok: 1 target\none: "+ofADay {
 		t.Errorf("exit code %d with %q, want ok", got.code, got.stdout)
 	}
 	contains(t, "standard error", got.stderr, path+":2:", " (warning)\n")

@@ -229,22 +229,22 @@ func TestNothingIsReservedAfterClose(t *testing.T) {
 }
 
 // ledgerFile is the bytes of a file with two accounts, and what they say.
-func ledgerFile(t testing.TB) []byte {
-	t.Helper()
-	path := file(t)
+func ledgerFile(tb testing.TB) []byte {
+	tb.Helper()
+	path := file(tb)
 	c := everything()
 	l, err := budget.Open(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	a, global := l.Account("vendor", &c), l.Account(budget.Global, &c)
 	for range 5 {
 		l.Reserve(noon, budget.Need{InputTokens: 123, OutputTokens: 456}, a, global)
 	}
-	shut(t, l)
+	shut(tb, l)
 	data, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return data
 }
@@ -291,4 +291,28 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("another file with the same checksum (-want +got):\n%s", diff)
 		}
 	})
+}
+
+func TestAccountsOfLongAgoAreForgotten(t *testing.T) {
+	t.Parallel()
+	path := file(t)
+	c := budget.Config{RequestsPerDay: 10}
+	now := time.Now()
+	l := open(t, path)
+	wants(l, l.Account("long ago", &c), now.Add(-50*24*time.Hour), 4)
+	wants(l, l.Account("lately", &c), now.Add(-30*24*time.Hour), 4)
+	l.Account("never", &c)
+	shut(t, l)
+	shut(t, open(t, path))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := budget.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, there := got["long ago"]; there || len(got) != 2 {
+		t.Errorf("accounts in the file: %v", got)
+	}
 }

@@ -27,6 +27,9 @@ type record struct {
 
 type recordedAccount [periods]record
 
+// end is when the last of its periods ends.
+func (a *recordedAccount) end() int64 { return max(a[hour].end, a[day].end) }
+
 // restore makes the account what the file tells of it.
 func (a *Account) restore(recorded recordedAccount) {
 	for p, r := range recorded {

@@ -3,13 +3,16 @@
 //
 // What is used survives restarts in a file, which never says less than what was sent, whatever happens to the process or the machine: it
 // tells ahead of use up to where the figures may have risen, and is on disk before they do. An orderly Close writes the exact figures. After
-// a crash everything that was told ahead counts as used, which wastes at most a hundredth of each limit or, if that is more, what two
-// requests need; not even that if the file could not be written for long. Nothing beyond what the file tells is reserved then.
+// a crash everything that was told ahead counts as used. That wastes what was reserved for the requests that ran, and a hundredth of each
+// limit or, if that is more, what two requests need. While the file cannot be written, nothing is reserved beyond what it tells.
+//
+// A limit holds for what is sent while it is set. What one file tells, one process at a time uses.
 package budget
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 	"time"
@@ -50,13 +53,26 @@ func Open(path string) (*Ledger, error) {
 	}
 	l.lock = lock
 	if l.foreign, err = readFile(path); err == nil {
-		err = writeFile(path, l.foreign) // what cannot be written is better known now than at the first request
+		forget(l.foreign, time.Now())
+		err = writeFile(path, l.foreign) // that it cannot be written is better known now than at the first request
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("budget state %s: %w", path, err), lock.Close())
 	}
 	go l.write()
 	return l, nil
+}
+
+// forget removes the accounts of targets that have not been there for long: by the clock, and by the other accounts, should it be wrong.
+func forget(accounts map[string]recordedAccount, now time.Time) {
+	const longAgo = 40 * 24 * 3600
+	var newest int64
+	for _, a := range accounts {
+		newest = max(newest, a.end())
+	}
+	maps.DeleteFunc(accounts, func(_ string, a recordedAccount) bool {
+		return a.end() > 0 && a.end() < min(newest, now.Unix())-longAgo // 0 = not used yet, or not for long enough to be written
+	})
 }
 
 // Account gives the account of a target, or that of all together, with the limits of c. If there is one of that name, it gets the new
@@ -111,7 +127,7 @@ func (l *Ledger) Reserve(wall time.Time, need Need, accounts ...*Account) (*Rese
 		r.parts = append(r.parts, part{account: a})
 	}
 	r.reserved = r.price.amounts(need)
-	for r.fits(wall) {
+	for r.fits() {
 		if r.recorded() {
 			r.take()
 			return r, true
@@ -142,7 +158,7 @@ type part struct {
 }
 
 // fits tells whether no account refuses, and notes in each what it says.
-func (r *Reservation) fits(wall time.Time) bool {
+func (r *Reservation) fits() bool {
 	fits := !r.ledger.closed
 	for _, part := range r.parts {
 		a := part.account

@@ -16,30 +16,30 @@ import (
 // noon lies neither at the beginning nor at the end of a period.
 var noon = time.Date(2026, 3, 4, 12, 30, 0, 0, time.UTC)
 
-func open(t testing.TB, path string) *budget.Ledger {
-	t.Helper()
+func open(tb testing.TB, path string) *budget.Ledger {
+	tb.Helper()
 	l, err := budget.Open(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := l.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return l
 }
 
-func shut(t testing.TB, l *budget.Ledger) {
-	t.Helper()
+func shut(tb testing.TB, l *budget.Ledger) {
+	tb.Helper()
 	if err := l.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
-func file(t testing.TB) string {
-	t.Helper()
-	return filepath.Join(t.TempDir(), "budget.json")
+func file(tb testing.TB) string {
+	tb.Helper()
+	return filepath.Join(tb.TempDir(), "budget.json")
 }
 
 // used is what State tells of the limits that are set, by kind and period.

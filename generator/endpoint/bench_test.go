@@ -3,6 +3,8 @@ package endpoint
 import (
 	"strings"
 	"testing"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
 )
 
 const (
@@ -112,13 +114,34 @@ func (a *benchAnswer) decoder(tb testing.TB) func() {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	for _, answer := range benchAnswers() {
-		b.Run(string(answer.of)+"/"+answer.name, func(b *testing.B) {
-			decode := answer.decoder(b)
+	for _, a := range benchAnswers() {
+		b.Run(string(a.of)+"/"+a.name, func(b *testing.B) {
+			decode := a.decoder(b)
 			b.ReportAllocs()
-			b.SetBytes(int64(len(answer.data)))
+			b.SetBytes(int64(len(a.data)))
 			for b.Loop() {
 				decode()
+			}
+		})
+	}
+}
+
+// BenchmarkDecodeKept decodes events whose text somebody wants to look at.
+func BenchmarkDecodeKept(b *testing.B) {
+	for name, data := range map[Type]string{Chat: benchContent, Completions: benchText, Responses: benchResponsesDelta, Messages: benchMessagesText} {
+		b.Run(string(name), func(b *testing.B) {
+			var keep answer.Transcript
+			decoder := newCodec(b, Config{Type: name, MaxTokensField: FieldAuto}).Decoder(&keep)
+			event := []byte(data)
+			b.ReportAllocs()
+			b.SetBytes(int64(len(event)))
+			var c Chunk
+			for b.Loop() {
+				c = Chunk{}
+				if err := decoder.Event(nil, event, &c); err != nil || !c.Text {
+					b.Fatal(c, err)
+				}
+				keep.Text = keep.Text[:0]
 			}
 		})
 	}
@@ -141,9 +164,9 @@ func BenchmarkEncode(b *testing.B) {
 }
 
 func TestEventsOfAStreamDoNotAllocate(t *testing.T) { // not parallel: AllocsPerRun counts those of other goroutines
-	for _, answer := range benchAnswers() {
-		if got := testing.AllocsPerRun(20, answer.decoder(t)); got != answer.allocs {
-			t.Errorf("%s of %s: %v allocations, want %v", answer.name, answer.of, got, answer.allocs)
+	for _, a := range benchAnswers() {
+		if got := testing.AllocsPerRun(20, a.decoder(t)); got != a.allocs {
+			t.Errorf("%s of %s: %v allocations, want %v", a.name, a.of, got, a.allocs)
 		}
 	}
 }

@@ -76,11 +76,15 @@ func (k *openAIKeeper) choice(data []byte, index int64) {
 	}
 	if k.dialect == completionsDialect {
 		k.text(plain)
-	} else {
-		k.message(delta)
-		k.message(message)
 	}
-	k.logprobsOf(logprobs)
+	for _, said := range [][]byte{delta, message} {
+		if said != nil && k.dialect == chatDialect {
+			k.message(said)
+		}
+	}
+	if logprobs != nil {
+		k.logprobsOf(logprobs)
+	}
 }
 
 // message reads a message or the delta of one. Reasoning that comes under two names is the same text.
@@ -112,9 +116,13 @@ func (k *openAIKeeper) message(data []byte) {
 		reasoningContent = reasoning
 	}
 	k.reasoning(reasoningContent)
-	k.toolCalls(calls)
-	if f := readFunction(call); !f.name.empty() || !f.arguments.empty() {
-		f.add(k.call(legacyCall))
+	if calls != nil {
+		k.toolCalls(calls)
+	}
+	if call != nil {
+		if f := readFunction(call); !f.name.empty() || !f.arguments.empty() {
+			f.add(k.call(legacyCall))
+		}
 	}
 }
 
@@ -194,13 +202,15 @@ func (k *openAIKeeper) logprobsOf(data []byte) {
 			s.skip()
 		}
 	}
-	k.columns(tokens, values, tops)
+	if tokens != nil && values != nil {
+		k.columns(tokens, values, tops)
+	}
 }
 
 // columns reads the form of completions. A token without a value is the prompt's first one.
 func (k *openAIKeeper) columns(tokens, values, tops []byte) {
 	t, v, a := scanner{data: tokens}, scanner{data: values}, scanner{data: tops}
-	okT, okV, okA := t.enterArray(), v.enterArray(), a.enterArray()
+	okT, okV, okA := t.enterArray(), v.enterArray(), tops != nil && a.enterArray()
 	for okT && okV {
 		l := answer.Logprob{Token: t.text().decode()}
 		value, known := v.float()

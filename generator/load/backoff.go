@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -232,9 +233,7 @@ func (o *Observation) asked() bool {
 
 // outage tells whether the server is down or broken.
 func (o *Observation) outage() bool {
-	switch o.Class {
-	case metrics.ErrHTTP5xx, metrics.ErrDNS, metrics.ErrConnect, metrics.ErrTLS, metrics.ErrTimeoutConnect:
-		return true
-	}
-	return false
+	return slices.Contains([]metrics.ErrorClass{
+		metrics.ErrHTTP5xx, metrics.ErrDNS, metrics.ErrConnect, metrics.ErrTLS, metrics.ErrTimeoutConnect,
+	}, o.Class)
 }

@@ -24,8 +24,9 @@ func TestBackoffConfigValidate(t *testing.T) {
 		"all is valid":                      {func(c *load.BackoffConfig) { c.Mode = load.BackoffAll }, nil},
 		"an unknown mode":                   {func(c *load.BackoffConfig) { c.Mode = "some" }, []string{"b.mode"}},
 		"pauses too short to mean anything": {func(c *load.BackoffConfig) { c.Max, c.ProbeInterval = 1, 1 }, []string{"b.max", "b.probe_interval"}},
-		"pauses in which a day would be lost": {func(c *load.BackoffConfig) { c.Max, c.ProbeInterval = 24*time.Hour, time.Hour },
-			[]string{"b.max", "b.probe_interval"}},
+		"pauses in which a day would be lost": {
+			func(c *load.BackoffConfig) { c.Max, c.ProbeInterval = 24*time.Hour, time.Hour }, []string{"b.max", "b.probe_interval"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +146,7 @@ func TestPausesDouble(t *testing.T) {
 				c.Mode = load.BackoffAll
 				c.ProbeInterval = time.Minute
 				b := load.NewBackoff(&c, [32]byte{byte(seed), byte(seed >> 8)})
-				now := int64(second)
+				now := second
 				for i := range steps {
 					note(b, test.observation, now, now)
 					pause := float64(b.Until()-now) / 1e9
@@ -165,7 +166,7 @@ func TestPausesDouble(t *testing.T) {
 func TestASuccessResetsTheSteps(t *testing.T) {
 	t.Parallel()
 	b := newBackoff(load.BackoffRateLimit)
-	now := int64(second)
+	now := second
 	for range 20 {
 		note(b, limited(), now, now)
 		now = b.Until()
@@ -207,7 +208,7 @@ func TestRequestsThatRunWhenAPauseBeginsCountAsOne(t *testing.T) {
 func TestAnOutageIsProbed(t *testing.T) {
 	t.Parallel()
 	b := newBackoff(load.BackoffAll)
-	now := int64(second)
+	now := second
 	for b.Until()-now < 10*second || !b.Active(now) { // until a pause is longer than the time between probes
 		if now = max(now, b.Until()); !b.Admit(now) {
 			t.Fatal("not admitted")

@@ -258,17 +258,28 @@ func TestLimiterSharesTheSlotsFairly(t *testing.T) {
 		wantUsed    float64 // at least
 	}{
 		"a modest one gets all it asks for beside two greedy ones": {
-			64, []*asker{{hz: 400, holds: 2 * time.Second}, {hz: 100, holds: 3 * time.Second}, {hz: .2, holds: time.Second}},
-			[]float64{30.5, 30.5, .2}, .15, .95,
+			64,
+			[]*asker{{hz: 400, holds: 2 * time.Second}, {hz: 100, holds: 3 * time.Second}, {hz: .2, holds: time.Second}},
+			[]float64{30.5, 30.5, .2},
+			.15, .95,
 		},
-		"long requests get no more than short ones": {
-			40, []*asker{{hz: 200, holds: 20 * time.Second}, {hz: 200, holds: time.Second}}, []float64{19.5, 19.5}, .4, .95,
+		"long requests get not much more than short ones": { // those leave their slots free until they ask again
+			40,
+			[]*asker{{hz: 200, holds: 20 * time.Second}, {hz: 200, holds: time.Second}},
+			[]float64{19.5, 19.5},
+			.4, .95,
 		},
 		"one alone gets nearly everything beside idle ones": {
-			20, []*asker{{hz: 600, holds: time.Second}, {hz: 1e-6}, {hz: 1e-6}}, []float64{19, 0, 0}, .02, .945,
+			20,
+			[]*asker{{hz: 600, holds: time.Second}, {hz: 1e-6}, {hz: 1e-6}},
+			[]float64{19, 0, 0},
+			.02, .945,
 		},
 		"two with two slots": {
-			2, []*asker{{hz: 400, holds: time.Second}, {hz: 200, holds: time.Second}}, []float64{1, 1}, .1, .95,
+			2,
+			[]*asker{{hz: 400, holds: time.Second}, {hz: 200, holds: time.Second}},
+			[]float64{1, 1},
+			.1, .95,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

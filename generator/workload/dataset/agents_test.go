@@ -177,6 +177,7 @@ func TestMistakesInTracesOfAgentsAreNamed(t *testing.T) {
 		{"an unknown key", `{"id":"x","extra":1}`, "extra: is not known"},
 		{"a call without a time", request(`{"type":"n","in":1,"out":1}`), "requests[0]: t: is missing"},
 		{"a call without a length", request(`{"t":0,"type":"n","out":1}`), "requests[0]: in: is missing"},
+		{"a call of endless length", request(`{"t":0,"type":"n","in":10000001,"out":1}`), "requests[0].in: must be at most 10000000 tokens, got 10000001"},
 		{"a call of no type", request(`{"t":0,"in":1,"out":1}`), `requests[0]: type: must be n, s or subagent (in a trace), got ""`},
 		{"a call at no time", request(`{"t":-1,"type":"n","in":1,"out":1}`), "requests[0].t: must be a number >= 0, got -1"},
 		{"a first token without a stream", request(`{"t":0,"type":"n","in":1,"out":1,"ttft":1}`), "requests[0].ttft: only streamed calls have it"},

@@ -42,9 +42,9 @@ func (b *bailian) decode(r *record) (entry, error) {
 			row.HasAt = true
 			row.At, err = span(value, time.Second)
 		case "input_length":
-			row.InputTokens, err = whole(value, 1)
+			row.InputTokens, err = length(value, 1)
 		case "output_length":
-			row.OutputTokens, err = whole(value, 0)
+			row.OutputTokens, err = length(value, 0)
 		case "turn":
 			turn, err = whole(value, 0)
 		case "hash_ids":

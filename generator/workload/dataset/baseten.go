@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -132,12 +133,9 @@ func (b *baseten) read() (entry, error) {
 
 // decode reads the columns of a row.
 func (b *baseten) decode(at int64, row *Row) error {
-	began, err := required(b.at, at, "timestamp_start_unix_ms")
+	began, err := required(b.at, at, "timestamp_start_unix_ms", math.MaxInt64/int64(time.Millisecond))
 	if err != nil {
 		return err
-	}
-	if began > int64(1<<63-1)/int64(time.Millisecond) {
-		return fmt.Errorf("timestamp_start_unix_ms: %d is too late", began)
 	}
 	row.At = time.Duration(began) * time.Millisecond
 	text, _, err := b.text.Text(at)
@@ -152,11 +150,11 @@ func (b *baseten) decode(at int64, row *Row) error {
 		return errors.New("prompt: is not UTF-8")
 	}
 	row.Prompt = prompt.OfText(text)
-	input, err := required(b.input, at, "input_tokens")
+	input, err := required(b.input, at, "input_tokens", maxTokens)
 	if err != nil {
 		return err
 	}
-	output, err := required(b.output, at, "output_tokens")
+	output, err := required(b.output, at, "output_tokens", maxTokens)
 	if err != nil {
 		return err
 	}
@@ -170,16 +168,16 @@ func (b *baseten) decode(at int64, row *Row) error {
 	return b.pause(at, row)
 }
 
-// required reads a number that each row has.
-func required(c *columnar.Column, at int64, name string) (int64, error) {
+// required reads a number that each row has, from 0 to most.
+func required(c *columnar.Column, at int64, name string, most int64) (int64, error) {
 	n, ok, err := c.Int(at)
 	switch {
 	case err != nil:
 		return 0, err
 	case !ok:
 		return 0, fmt.Errorf("%s: is missing", name)
-	case n < 0:
-		return 0, fmt.Errorf("%s: must not be negative, got %d", name, n)
+	case n < 0 || n > most:
+		return 0, fmt.Errorf("%s: must be between 0 and %d, got %d", name, most, n)
 	}
 	return n, nil
 }

@@ -214,12 +214,12 @@ func TestRowsOfATraceThatAreWrongAreNamedByNumber(t *testing.T) {
 	}
 	want := []string{
 		"2: timestamp_start_unix_ms: is missing",
-		"3: timestamp_start_unix_ms: must not be negative, got -1",
-		"4: timestamp_start_unix_ms: 4611686018427387904 is too late",
+		"3: timestamp_start_unix_ms: must be between 0 and 9223372036854, got -1",
+		"4: timestamp_start_unix_ms: must be between 0 and 9223372036854, got 4611686018427387904",
 		"5: prompt: is missing or empty",
 		"6: prompt: is not UTF-8",
 		"7: input_tokens: is missing",
-		"8: output_tokens: must not be negative, got -4",
+		"8: output_tokens: must be between 0 and 10000000, got -4",
 		"9: duration_e2e_ms: must be between 0 and 2592000000, got -1",
 		`10: column "duration_e2e_ms": 1.5 is not a whole number`,
 		"11: block_size: must be positive, got 0",

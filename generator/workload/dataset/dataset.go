@@ -104,7 +104,7 @@ type Dataset struct {
 }
 
 // Open opens what a validated c names and checks that its first row can be read: whatever is wrong with that is an error. Files of any
-// size are open at once; only for a random order files of up to 256 MiB are read once, to know where each conversation stands.
+// size are open at once; only for a random order files of up to 64 MiB, of some formats 256 MiB, are read once, to know where each conversation stands.
 func Open(c *Config, o Options) (*Dataset, error) {
 	d := &Dataset{config: c.settings(), notes: notes{onSkip: o.OnSkip}}
 	if err := d.probe(); err != nil {

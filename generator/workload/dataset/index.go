@@ -48,9 +48,18 @@ func newIndexed(s *source, random *mathrand.Rand, again bool) (*indexed, error) 
 		case err != nil:
 			return nil, err
 		}
+		if len(x.places) == maxEntries {
+			return nil, errors.Join(errTooMany, s.rewind())
+		}
 		x.add(session, at, sessions)
 	}
 }
+
+// errTooMany: there are more entries than an index may have.
+var errTooMany = errors.New("too many entries for an index")
+
+// errChanged: what was read at this place before is no longer there.
+var errChanged = errors.New("has changed since it was opened")
 
 // scan finds the next entry and its session.
 func (x *indexed) scan() (session string, at mark, err error) {

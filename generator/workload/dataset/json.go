@@ -182,6 +182,15 @@ func whole(value []byte, least int) (int, error) {
 	return int(number), nil
 }
 
+// length reads a number of tokens of at least least. Longer ones than any context window are mistakes, and no prompt is made of them.
+func length(value []byte, least int) (int, error) {
+	n, err := whole(value, least)
+	if err == nil && n > maxTokens {
+		err = fmt.Errorf("must be at most %d tokens, got %d", maxTokens, n)
+	}
+	return n, err
+}
+
 // identifiers reads a list of whole numbers of up to 64 bits, negative ones as their two's complement.
 func identifiers(value []byte) ([]uint64, error) {
 	out := make([]uint64, 0, 1+bytes.Count(value, []byte{','}))

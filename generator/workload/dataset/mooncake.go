@@ -33,7 +33,7 @@ func (m *mooncake) decode(r *record) (entry, error) {
 		case "timestamp", "delay", "session_id":
 			err = row.setTime(string(key), value)
 		case "output_length":
-			row.OutputTokens, err = whole(value, 0)
+			row.OutputTokens, err = length(value, 0)
 		case "extra":
 			row.Extra, err = anything(value)
 		case "expect":
@@ -63,7 +63,7 @@ func (m *mooncake) decode(r *record) (entry, error) {
 func (r *Row) setInput(key string, value []byte) (err error) {
 	switch key {
 	case "input_length":
-		r.InputTokens, err = whole(value, 1)
+		r.InputTokens, err = length(value, 1)
 	case "text_input":
 		var said string
 		if said, err = text(value); err == nil && said == "" {

@@ -114,7 +114,7 @@ func (r *Row) setPayload(body []byte) error {
 		case "stream":
 			r.PayloadStream, err = flag(value)
 		case "max_tokens", "max_completion_tokens", "max_output_tokens":
-			r.OutputTokens, err = whole(value, 0)
+			r.OutputTokens, err = length(value, 0)
 		}
 		return err
 	})

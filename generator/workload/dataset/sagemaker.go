@@ -114,9 +114,9 @@ func (r *Row) setCaptured(body []byte) error {
 				r.Prompt.Tools, err = tools(value)
 			}
 		case "max_tokens":
-			r.OutputTokens, err = whole(value, 1)
+			r.OutputTokens, err = length(value, 1)
 		case "max_completion_tokens":
-			limit, err = whole(value, 1)
+			limit, err = length(value, 1)
 		}
 		return err
 	})
@@ -142,9 +142,9 @@ func (r *Row) setUsage(body []byte) {
 		return members(value, func(key, value []byte) error {
 			switch string(key) {
 			case "prompt_tokens":
-				input, _ = whole(value, 0)
+				input, _ = length(value, 0)
 			case "completion_tokens":
-				output, _ = whole(value, 0)
+				output, _ = length(value, 0)
 			}
 			return nil
 		})

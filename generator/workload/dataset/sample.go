@@ -13,8 +13,12 @@ type sampler interface {
 	next() (*Conversation, error)
 }
 
-// maxIndexed is the largest size of files of which an index is kept, 16 bytes for each entry.
-const maxIndexed = 256 << 20
+// Of files that are larger than this, and of those with more entries, no index is kept: a start must not take longer than half a second.
+const (
+	maxScanned = 256 << 20 // each record is a conversation: nothing has to be decoded
+	maxDecoded = 64 << 20
+	maxEntries = 1 << 20 // 16 bytes each
+)
 
 // arrange makes the sampler of the dataset: of one for each file if these are pools.
 func (d *Dataset) arrange(random *mathrand.Rand) (sampler, error) {
@@ -38,25 +42,32 @@ func (d *Dataset) arrange(random *mathrand.Rand) (sampler, error) {
 	return out, nil
 }
 
-// sample makes the sampler of one file, or of files that are one. A random order over files of up to 256 MiB is one over all conversations. Larger files, and compressed ones,
-// are read in their order, and the random choice is among the 16384 conversations (or 16 MiB) that were read last.
+// sample makes the sampler of one file, or of files that are one. A random order is one over all conversations, by an index, where files
+// have no more than 64 MiB (256 MiB if each record is a conversation) and a million entries. All others, and compressed ones, are read in
+// their order, and the random choice is among the 16384 conversations (or 16 MiB) that were read last.
 func (d *Dataset) sample(c *settings, random *mathrand.Rand) (sampler, error) {
 	s, err := d.source(c)
 	if err != nil {
 		return nil, err
 	}
-	size := s.size()
-	switch {
-	case c.Sampling == Sequential:
+	if c.Sampling == Sequential {
 		return &sequential{newAssembler(s, c.format.spread)}, nil
-	case size < 0 || size > maxIndexed:
-		w := window{from: newAssembler(s, c.format.spread), random: random}
-		if c.Sampling == Random {
-			return &drawn{window: w}, nil
-		}
-		return &shuffled{window: w}, nil
 	}
-	return newIndexed(s, random, c.Sampling == Random)
+	limit := int64(maxDecoded)
+	if c.format.scan != nil && !c.format.spread {
+		limit = maxScanned
+	}
+	if size := s.size(); size >= 0 && size <= limit {
+		x, err := newIndexed(s, random, c.Sampling == Random)
+		if !errors.Is(err, errTooMany) {
+			return x, err
+		}
+	}
+	w := window{from: newAssembler(s, c.format.spread), random: random}
+	if c.Sampling == Random {
+		return &drawn{window: w}, nil
+	}
+	return &shuffled{window: w}, nil
 }
 
 // sequential is the order of the files, wrapped.
@@ -200,6 +211,3 @@ func (r *Row) cost() int {
 	}
 	return n
 }
-
-// errChanged: what was read at this place before is no longer there.
-var errChanged = errors.New("has changed since it was opened")

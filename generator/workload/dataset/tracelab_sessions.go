@@ -168,16 +168,16 @@ func readTracelab(data []byte) (tracelabLine, error) {
 		case "round_index":
 			out.round.index, err = whole(value, 0)
 		case "input_tokens_total":
-			out.round.input, err = whole(value, 0)
+			out.round.input, err = length(value, 0)
 			lengths = true
 		case "prefix_tokens":
-			out.round.prefix, err = whole(value, 0)
+			out.round.prefix, err = length(value, 0)
 		case "newly_append_tokens":
-			appended, err = whole(value, 0)
+			appended, err = length(value, 0)
 		case "output_tokens":
-			out.round.output, err = whole(value, 0)
+			out.round.output, err = length(value, 0)
 		case "reasoning_output_tokens":
-			reasoning, err = whole(value, 0)
+			reasoning, err = length(value, 0)
 		case "timing_events":
 			asked, answered, err = out.events(value)
 		case "tools":

@@ -55,7 +55,7 @@ func (d *turnDecoder) turn(value []byte, row *Row) (cost int, err error) {
 			s, err = text(value)
 			role = prompt.Role(s)
 		case "output_length":
-			row.OutputTokens, err = whole(value, 1)
+			row.OutputTokens, err = length(value, 1)
 		case "extra":
 			row.Extra, err = anything(value)
 		case "expect":

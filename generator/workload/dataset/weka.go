@@ -233,9 +233,9 @@ func (c *call) read(value []byte, kind string) error {
 		case "t":
 			c.at, err = span(value, time.Second)
 		case "in":
-			c.input, err = whole(value, 0)
+			c.input, err = length(value, 0)
 		case "out":
-			c.output, err = whole(value, 0)
+			c.output, err = length(value, 0)
 		case "hash_ids":
 			c.ids, err = identifiers(value)
 		case "api_time":
