@@ -73,7 +73,9 @@ type Global struct {
 }
 
 // DefaultGlobal is what an absent block means.
-func DefaultGlobal() Global { return Global{MaxInFlight: 64, MaxStartPerSecond: 10, Budget: budget.DefaultConfig(), MaxTargets: 500} }
+func DefaultGlobal() Global {
+	return Global{MaxInFlight: 64, MaxStartPerSecond: 10, Budget: budget.DefaultConfig(), MaxTargets: 500}
+}
 
 // Secret is one entry under `secrets:`: exactly one of the two is set.
 type Secret struct {

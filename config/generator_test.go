@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
@@ -45,11 +47,11 @@ func TestAFiveLineTargetRunsWithDefaults(t *testing.T) {
 	protocol := endpoint.DefaultConfig()
 	protocol.Type = endpoint.Chat
 	want := generator.Config{
-		Limits: generator.Limits{MaxInFlight: 64},
+		Limits: generator.Limits{MaxInFlight: 64, MaxStartRate: 10, Budget: budget.DefaultConfig()},
 		Targets: []generator.TargetConfig{{
 			Name: "a", URL: "http://127.0.0.1:8000", Model: "m", Endpoint: protocol,
 			WorkloadName: "default", Workload: workload.DefaultConfig(), LoadName: "default", Load: load.DefaultConfig(),
-			SLOs: []metrics.SLO{}, Accounting: metrics.Estimated, Seed: got.Targets[0].Seed,
+			SLOs: []metrics.SLO{}, Budget: budget.DefaultConfig(), Fingerprint: answer.DefaultFingerprintConfig(), Accounting: metrics.Estimated, Seed: got.Targets[0].Seed,
 		}},
 	}
 	if diff := cmp.Diff(want, got, withoutClients()); diff != "" {
@@ -100,7 +102,7 @@ targets:
 	completions, chat := endpoint.DefaultConfig(), endpoint.DefaultConfig()
 	completions.Type, completions.Path, chat.Type = endpoint.Completions, "/x", endpoint.Chat
 	want := generator.Config{
-		Limits: generator.Limits{MaxInFlight: 3, MaxRate: 2.5},
+		Limits: generator.Limits{MaxInFlight: 3, MaxRate: 2.5, MaxStartRate: 10, Budget: budget.DefaultConfig()},
 		Targets: []generator.TargetConfig{
 			{
 				Name: "second", URL: "https://llm:8000/v1/", Model: "m", Endpoint: completions, WorkloadName: "long", Workload: long, LoadName: "fast", Load: fast,
@@ -108,11 +110,11 @@ targets:
 					{Name: "b", Objective: 0.99, Window: 30 * 24 * time.Hour, CountDrops: true, Thresholds: []metrics.Threshold{{Metric: metrics.SLOPerUserThroughput, Limit: 20}}},
 					{Name: "a", Objective: 0.9, Window: 24 * time.Hour, CountDrops: true, Thresholds: []metrics.Threshold{{Metric: metrics.SLOTimeToFirstToken, Limit: 5e8}}},
 				},
-				Accounting: metrics.EvenSpread, Seed: 9, Labels: map[string]string{"team": "ml"},
+				Budget: budget.DefaultConfig(), Fingerprint: answer.DefaultFingerprintConfig(), Accounting: metrics.EvenSpread, Seed: 9, Labels: map[string]string{"team": "ml"},
 			},
 			{
 				Name: "first", URL: "http://h", Model: "m", Endpoint: chat, WorkloadName: "default", Workload: short, LoadName: "default", Load: slow,
-				SLOs: []metrics.SLO{}, Accounting: metrics.Estimated, Seed: 1,
+				SLOs: []metrics.SLO{}, Budget: budget.DefaultConfig(), Fingerprint: answer.DefaultFingerprintConfig(), Accounting: metrics.Estimated, Seed: 1,
 			},
 		},
 	}

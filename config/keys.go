@@ -50,7 +50,6 @@ var plannedKeys = []string{
 	"global.timeout",
 	"metrics.removed_target_linger",
 	"slos.*.preset",
-	"workloads.*.tokenizer",
 	"http_clients.*.fresh_every", "http_clients.*.ip_family", "http_clients.*.ip_version", "http_clients.*.dns_refresh",
 	"targets[].collectors",
 }
@@ -105,7 +104,7 @@ func isFile(pattern string) bool {
 // isWorkloadFile tells whether a key names a file or folder of which prompts are made.
 func isWorkloadFile(pattern string) bool {
 	switch below, _ := strings.CutPrefix(pattern, "workloads.*."); below {
-	case "dataset.file", "images.folder", "audio.folder", "video.files[]":
+	case "dataset.file", "tokenizer.file", "images.folder", "audio.folder", "video.files[]":
 		return true
 	}
 	return false

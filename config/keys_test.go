@@ -124,7 +124,7 @@ func TestKeysThatNameFilesAreFound(t *testing.T) {
 	}
 	slices.Sort(files)
 	want := []string{
-		"defaults.endpoint.api_key_file",
+		"defaults.endpoint.api_key_file", "defaults.expect[].json_schema_file", "defaults.fingerprint.baseline_file",
 		"http_clients.*.authorization.credentials_file",
 		"http_clients.*.basic_auth.password_file",
 		"http_clients.*.basic_auth.username_file",
@@ -139,11 +139,12 @@ func TestKeysThatNameFilesAreFound(t *testing.T) {
 		"http_clients.*.tls_config.cert_file",
 		"http_clients.*.tls_config.key_file",
 		"secrets.*.file",
-		"targets[].endpoint.api_key_file",
+		"targets[].endpoint.api_key_file", "targets[].expect[].json_schema_file", "targets[].fingerprint.baseline_file",
 		"workloads.*.audio.folder",
 		"workloads.*.dataset.file",
 		"workloads.*.images.folder",
 		"workloads.*.system_prompt_file",
+		"workloads.*.tokenizer.file",
 		"workloads.*.video.files[]",
 	}
 	if diff := cmp.Diff(want, files); diff != "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 )
 
@@ -40,7 +41,7 @@ targets:
 	if problems != "" {
 		t.Fatal(problems)
 	}
-	wantGlobal := Global{MaxInFlight: 1, MaxRate: 20, MaxTargets: 500, Labels: map[string]string{"region": "eu1", "zone": "b"}}
+	wantGlobal := Global{MaxInFlight: 1, MaxRate: 20, MaxStartPerSecond: 10, Budget: budget.DefaultConfig(), MaxTargets: 500, Labels: map[string]string{"region": "eu1", "zone": "b"}}
 	if diff := cmp.Diff(wantGlobal, config.Global); diff != "" {
 		t.Errorf("global (-want +got):\n%s", diff)
 	}
@@ -115,7 +116,7 @@ func TestFindingsPointToTheLayerThatHasTheLastWord(t *testing.T) {
 		{
 			name:  "a value that came through an anchor, where it was typed",
 			texts: []string{"x-load: &base\n  mode: poison\nloads:\n  l:\n    <<: *base\n    rate: 1\n"},
-			want:  `one.yml:2:3: loads.l.mode: unknown mode "poison", must be one of constant, poisson`,
+			want:  `one.yml:2:3: loads.l.mode: unknown mode "poison", must be one of closed, constant, gamma, poisson, probe, replay, users`,
 		},
 		{
 			name:  "a whole entry that is an alias",
@@ -189,7 +190,7 @@ func TestEnvironmentSetsScalarsByTheirType(t *testing.T) {
 	if problems != "" {
 		t.Fatal(problems)
 	}
-	want := Global{MaxInFlight: 9, MaxRate: 2.5, MaxTargets: 4, Labels: map[string]string{"region": "007"}}
+	want := Global{MaxInFlight: 9, MaxRate: 2.5, MaxStartPerSecond: 10, Budget: budget.DefaultConfig(), MaxTargets: 4, Labels: map[string]string{"region": "007"}}
 	if diff := cmp.Diff(want, config.Global); diff != "" {
 		t.Errorf("global (-want +got):\n%s", diff)
 	}

@@ -145,7 +145,11 @@ func addFields(n *yaml.Node, v reflect.Value) error {
 	return nil
 }
 
+// isEmpty tells that a value says nothing: it is zero, or it says so of itself, such as a block that is off whatever its other keys are.
 func isEmpty(v reflect.Value) bool {
+	if zeroer, ok := v.Interface().(interface{ IsZero() bool }); ok {
+		return zeroer.IsZero()
+	}
 	if v.Kind() == reflect.Map || v.Kind() == reflect.Slice {
 		return v.Len() == 0
 	}

@@ -107,46 +107,34 @@ func (c *Config) validateTargets() []error {
 			}
 		}
 		errs = append(errs, c.validateReferences(t, path)...)
-		errs = append(errs, c.validateStreamed(t, path)...)
+		errs = append(errs, c.validateFit(t, path)...)
 		if !t.Enabled {
 			continue
 		}
-		n := c.Metrics.SeriesOf(c.features(t), all)
+		features, _ := c.features(t)
+		n := c.Metrics.SeriesOf(&features, all)
 		series += n
 		if limit := c.Metrics.MaxSeriesPerTarget; n > limit && limit > 0 {
 			errs = append(errs, invalid.Key(path, "has an estimated %d series, metrics.max_series_per_target allows %d", n, limit))
 		}
 	}
+	errs = append(errs, c.validateBaselines()...)
 	if series > maxSeries {
 		errs = append(errs, invalid.Key("targets", "have an estimated %d series together, %d are allowed: metrics.histograms: native needs far fewer", series, maxSeries))
 	}
 	return errs
 }
 
-// features are those of the target's series, as far as its parts are valid.
-func (c *Config) features(t *Target) *metrics.Features {
+// features are those of the target's series; ok is false if its endpoint is not a valid one, and so nothing is known.
+func (c *Config) features(t *Target) (features metrics.Features, ok bool) {
+	if len(t.Endpoint.Validate("")) > 0 {
+		return metrics.Features{SLOs: c.slosOf(t)}, false
+	}
 	target, err := c.target(t)
 	if err != nil {
-		return &metrics.Features{SLOs: c.slosOf(t)}
+		return metrics.Features{SLOs: c.slosOf(t)}, false
 	}
-	features := target.Features()
-	return &features
-}
-
-// validateStreamed refuses limits on what an answer that is not streamed does not have: no request could keep them.
-func (c *Config) validateStreamed(t *Target, path string) []error {
-	if _, wl := entry(c.Workloads, t.Workload, workload.DefaultConfig()); wl.Stream {
-		return nil
-	}
-	var errs []error
-	for i, slo := range c.slosOf(t) {
-		for _, limit := range slo.Thresholds {
-			if limit.Metric.Streamed() {
-				errs = append(errs, invalid.Key(fmt.Sprintf("%s.slo[%d]", path, i), "%q limits %s, but the workload is not streamed", slo.Name, limit.Metric))
-			}
-		}
-	}
-	return errs
+	return target.Features(), true
 }
 
 // validate checks what can be said about a target alone.

@@ -18,7 +18,8 @@ targets:
 	if problems != "" {
 		t.Fatal(problems)
 	}
-	n := config.Metrics.SeriesOf(config.features(&config.Targets[1]), config.AllSLOs())
+	features, _ := config.features(&config.Targets[1])
+	n := config.Metrics.SeriesOf(&features, config.AllSLOs())
 	if _, problems := loadTexts(t, nil, fmt.Sprintf("metrics: {max_series_per_target: %d}\n", n)+text); problems != "" {
 		t.Errorf("a target at the limit is refused: %s", problems)
 	}

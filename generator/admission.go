@@ -67,7 +67,7 @@ func (h *hold) settle(r *metrics.Record, nominal int) {
 	if h.reservation == nil {
 		return
 	}
-	if r.Time.Sent == 0 {
+	if r.Time.Sent == 0 && r.Status == 0 { // the server has never seen it whole
 		h.reservation.Cancel()
 		return
 	}

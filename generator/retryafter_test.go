@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"math"
 	"net/http"
 	"testing"
 	"time"
@@ -81,4 +82,18 @@ func TestRetryAfterOfTheLimitThatIsUsedUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzRetryAfter: whatever a server says, it is nothing or a finite time that is not negative.
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("1500", "2")
+	f.Add("", "Fri, 02 Jan 2026 03:05:05 GMT")
+	f.Add("-0", "1e309")
+	f.Fuzz(func(t *testing.T, ms, text string) {
+		header := http.Header{"Retry-After-Ms": {ms}, "Retry-After": {text}}
+		got := retryAfter(header, http.StatusTooManyRequests, nil, time.Unix(0, 0))
+		if !(got.V >= 0) || math.IsInf(got.V, 0) || !got.Defined && got.V != 0 {
+			t.Errorf("%v", got)
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	_ "time/tzdata" // schedules and budgets name time zones, and an image without an operating system has none
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/promslog"

@@ -54,6 +54,9 @@ func (w *walker) structure(block, prefix string, v reflect.Value) error {
 			err = w.structure(block, prefix+name+".", v.Field(i))
 		default:
 			err = w.key(block, prefix+name, v, i)
+			if isListOfGroups(field.Type) {
+				err = cmp.Or(err, w.structure(block, prefix+name+"[].", reflect.Zero(field.Type.Elem())))
+			}
 		}
 		if err != nil {
 			return err
@@ -90,6 +93,9 @@ var shortForms = map[reflect.Type]string{
 func isGroup(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && strings.HasPrefix(t.PkgPath(), module) && shortForms[t] == ""
 }
+
+// isListOfGroups tells that a key is a list of maps with keys of ours.
+func isListOfGroups(t reflect.Type) bool { return t.Kind() == reflect.Slice && isGroup(t.Elem()) }
 
 // key adds the row for the i-th field of a struct.
 func (w *walker) key(block, name string, v reflect.Value, i int) error {
@@ -168,6 +174,8 @@ func kindOf(t reflect.Type) string {
 		return "text"
 	}
 	switch t.Kind() {
+	case reflect.Pointer:
+		return kindOf(t.Elem())
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int, reflect.Int64, reflect.Uint64:

@@ -20,6 +20,7 @@ type baseline struct {
 	// measured: the log-probabilities of all answers could be compared, and differed by at most noise, in nats and for many positions.
 	measured bool
 	noise    float64
+	deviates bool // the last answer has another text
 }
 
 func (b *baseline) start(s *sketch) {

@@ -69,7 +69,8 @@ func TestJudge(t *testing.T) {
 		"a number that would fill the memory":   {Expect{JSONSchema: person}, said(`{"name":"A","age":1e999999999}`), []Failure{{CheckJSONSchema, "is not JSON: has a number of more than 64 bytes or beyond 1e±999"}}},
 		"a small number of the same kind":       {Expect{JSONSchema: person}, said(`{"name":"A","age":1e-999999999}`), []Failure{{CheckJSONSchema, "is not JSON: has a number of more than 64 bytes or beyond 1e±999"}}},
 		"JSON that has too many ways to match": {
-			Expect{JSONSchema: ambiguous}, said(strings.Repeat("[", 60) + "1" + strings.Repeat("]", 60)),
+			Expect{JSONSchema: ambiguous},
+			said(strings.Repeat("[", 60) + "1" + strings.Repeat("]", 60)),
 			[]Failure{{CheckJSONSchema, "is too complex to be compared with the schema"}},
 		},
 		"JSON that has few":          {Expect{JSONSchema: ambiguous}, said("[[[[[[[]]]]]]]"), nil},

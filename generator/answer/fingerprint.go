@@ -25,7 +25,8 @@ type FingerprintConfig struct {
 	// batching does to them: a question whose answers differ too much is no longer judged by its text
 	Answers int `koanf:"answers" yaml:"answers"`
 	// share of an answer, from its start, that must be as in the baseline; 1 for a server whose answers do not depend on its batches. A
-	// question is judged by its text only if its learned answers agreed in twice that share
+	// question is judged by its text only if its learned answers agreed in twice that share. Without log-probabilities, one in eight
+	// questions may deviate
 	MinPrefix float64 `koanf:"min_prefix" yaml:"min_prefix"`
 	// mean difference of log-probabilities that is always allowed, in nats. More is allowed where the learned answers differ among
 	// themselves, and where the server's numbers are coarse
@@ -37,8 +38,8 @@ type FingerprintConfig struct {
 // The numbers were measured with a small model of random weights. A llama.cpp that computes with 32 bits differs from itself by up to
 // 0.0004 nats, alone or with six other clients; the same weights with 16 (bfloat16), 8, 5 and 4 bits differ from it by 0.013, 0.04, 0.2
 // and 0.4, other weights and chat templates by 0.1 to 0.7. A vLLM in bfloat16 differs from itself by nothing when it is alone and by
-// 0.013 with eight other clients, which is below what its numbers, multiples of 1/16, let one tell. The text of changed weights agreed
-// for less than a fifth of the answer in at least one of eight questions.
+// 0.013 with eight other clients, which is below what its numbers, multiples of 1/16, let one tell; the text of one of eight answers is then
+// another one after a fifth. With 8 bits or less, and other weights and templates, at least four of eight are another text by then.
 func DefaultFingerprintConfig() FingerprintConfig {
 	return FingerprintConfig{Answers: 5, MinPrefix: 0.25, Tolerance: 0.005}
 }
@@ -77,6 +78,9 @@ const (
 
 	// noiseFactor is how much more than the learned answers later ones may differ.
 	noiseFactor = 4
+	// oddQuestions: one in so many questions may have an early token that is as likely as another one, so that the text of its answer depends
+	// on whether others share the batch. Where only texts can be compared, more must deviate at the same time.
+	oddQuestions = 8
 	// maxThreshold is the distance in nats beyond which nothing could be told: other weights have 0.5.
 	maxThreshold = 0.4
 )
@@ -196,19 +200,29 @@ func (f *Fingerprint) threshold() float64 {
 func (f *Fingerprint) judge(b *baseline, c comparison) Result {
 	textual, probabilistic := f.textual(b), f.probabilistic(b) && c.positions > 0
 	threshold := f.threshold()
+	b.deviates = textual && c.share < f.config.MinPrefix
 	switch {
 	case probabilistic && c.distance > threshold*spread(c.positions):
 		return Changed
-	case textual && c.share < f.config.MinPrefix:
-		// Where two tokens are as likely as each other, the batch decides, at any position.
-		if !probabilistic || c.gap > noiseFactor*threshold {
-			return Changed
-		}
-		return Same
+	case probabilistic && b.deviates && c.gap > noiseFactor*threshold:
+		return Changed // where two tokens are as likely as each other, the batch decides, but here they were not
+	case !probabilistic && b.deviates && f.deviating() > len(f.baselines)/oddQuestions:
+		return Changed
 	case textual || probabilistic:
 		return Same
 	}
 	return Unknown
+}
+
+// deviating counts the questions whose last answer has another text.
+func (f *Fingerprint) deviating() int {
+	n := 0
+	for i := range f.baselines {
+		if f.baselines[i].deviates {
+			n++
+		}
+	}
+	return n
 }
 
 // spread is how much more the mean over few positions varies than that over many.

@@ -124,7 +124,12 @@ func TestServerWithoutAnythingStableNeverChanges(t *testing.T) {
 
 func TestMatchedShareIsThatOfTheStart(t *testing.T) {
 	t.Parallel()
-	f := newTestFingerprint(t, func(c *FingerprintConfig) { c.Answers = 2 })
+	c := DefaultFingerprintConfig()
+	c.Answers = 2
+	f, err := NewFingerprint(&c, []string{"the only question"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	note := func(text string) Drift {
 		t.Helper()
 		drift, err := f.Note(1, &Transcript{Text: []byte(text)})
@@ -167,9 +172,39 @@ func TestMatchedShareIsThatOfTheStart(t *testing.T) {
 	if got, _ := f.Note(1, &Transcript{}); got.Result != Unknown {
 		t.Errorf("an empty answer: got %v", got)
 	}
-	for _, question := range []int{-1, 0, len(modelQuestions()) + 1} {
+	for _, question := range []int{-1, 0, 2} {
 		if got, _ := f.Note(question, &Transcript{Text: []byte("a")}); got.Result != Unknown {
 			t.Errorf("question %d: got %v", question, got)
+		}
+	}
+}
+
+func TestOneInEightTextsMayDeviate(t *testing.T) {
+	t.Parallel()
+	f := newTestFingerprint(t, nil)
+	note := func(question int, text string) Result {
+		t.Helper()
+		drift, err := f.Note(question, &Transcript{Text: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return drift.Result
+	}
+	for question := range modelQuestions() {
+		for range learning {
+			note(question+1, "an answer")
+		}
+	}
+	for _, c := range []struct {
+		question int
+		text     string
+		want     Result
+	}{
+		{3, "no answer", Same}, {3, "no answer", Same}, {4, "an answer", Same}, {4, "no answer", Changed}, {3, "no answer", Changed},
+		{5, "an answer", Same}, {3, "an answer", Same}, {4, "no answer", Same},
+	} {
+		if got := note(c.question, c.text); got != c.want {
+			t.Errorf("question %d, %q: got %v, want %v", c.question, c.text, got, c.want)
 		}
 	}
 }

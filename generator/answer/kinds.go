@@ -21,3 +21,6 @@ func Kinds(entries []Expect) []Check {
 
 // Empty tells that nothing is expected, so that nobody has to look at an answer.
 func (c *Checks) Empty() bool { return len(c.judges) == 0 }
+
+// IsZero tells that answers are not compared, for printing.
+func (c FingerprintConfig) IsZero() bool { return !c.Enabled }

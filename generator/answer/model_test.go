@@ -25,7 +25,7 @@ type model struct {
 }
 
 const (
-	modelVocabulary = 60
+	modelVocabulary = 40
 	modelTops       = 5
 )
 

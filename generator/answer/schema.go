@@ -36,13 +36,16 @@ type schema struct {
 // value multiplies them, and the library has no other way to be stopped than a panic through it.
 type steps struct{ left int }
 
-// errExhausted is what steps panics with.
-var errExhausted = errors.New("is too complex to be compared with the schema")
+// stepsError is what steps panics with.
+type stepsError struct{}
+
+// Error implements error.
+func (stepsError) Error() string { return "is too complex to be compared with the schema" }
 
 // Validate implements jsonschema.SchemaExt.
 func (s *steps) Validate(*jsonschema.ValidatorContext, any) {
 	if s.left--; s.left < 0 {
-		panic(errExhausted)
+		panic(stepsError{})
 	}
 }
 
@@ -125,9 +128,11 @@ func (s *schema) validate(value any) (err error) {
 	defer s.mu.Unlock()
 	s.steps.left = minSteps + stepsPerValue*count(value)
 	defer func() {
-		if cause := recover(); cause == errExhausted {
-			err = errExhausted
-		} else if cause != nil {
+		switch cause := recover().(type) {
+		case nil:
+		case stepsError:
+			err = cause
+		default:
 			panic(cause)
 		}
 	}()

@@ -87,3 +87,26 @@ func TestDivideLetsNothingPassWhereNothingIsLeft(t *testing.T) {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}
 }
+
+func TestLimitsAreThoseOfAnUnusedAccount(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]budget.Config{"none": budget.DefaultConfig(), "some": {TokensPerHour: 5, RequestsPerDay: 7}, "all": everything()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := open(t, "").Account("a", &c).State(noon)
+			if diff := cmp.Diff(want, c.Limits()); diff != "" {
+				t.Errorf("limits (-want +got):\n%s", diff)
+			}
+			if c.IsZero() != (len(want) == 0) {
+				t.Errorf("IsZero is %v with %d limits", c.IsZero(), len(want))
+			}
+		})
+	}
+}
+
+func TestPricesAloneAreABudgetToo(t *testing.T) {
+	t.Parallel()
+	if c := (budget.Config{USDPerMillionOutput: 15}); c.IsZero() {
+		t.Error("left out")
+	}
+}

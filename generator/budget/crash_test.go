@@ -54,6 +54,7 @@ func beChild(text string) error {
 	if err != nil {
 		return err
 	}
+	l.Patient()
 	a, global := l.Account("target", &plan.Config), l.Account(budget.Global, &plan.Global)
 	var senders sync.WaitGroup
 	for i := range plan.Senders {
@@ -143,7 +144,7 @@ func TestKilledProcessesNeverOverrun(t *testing.T) {
 		Global:  budget.Config{RequestsPerDay: 3500, OutputTokensPerDay: 300_000},
 		Senders: 50, Tries: 40,
 	}
-	rounds := 36
+	rounds := 24
 	if testing.Short() {
 		rounds = 9
 	}

@@ -300,7 +300,7 @@ func TestAccountsOfLongAgoAreForgotten(t *testing.T) {
 	now := time.Now()
 	l := open(t, path)
 	wants(l, l.Account("long ago", &c), now.Add(-50*24*time.Hour), 4)
-	wants(l, l.Account("lately", &c), now.Add(-30*24*time.Hour), 4)
+	wants(l, l.Account("lately", &c), now.Add(-24*time.Hour), 4)
 	l.Account("never", &c)
 	shut(t, l)
 	shut(t, open(t, path))

@@ -10,13 +10,13 @@ import (
 const leaseParts = 100
 
 const (
-	// patience is how long a request waits for the file before it is refused; it is far more than a disk needs that works.
-	patience = time.Second
+	// defaultPatience is how long a request waits for the file before it is refused; it is far more than a disk needs that works.
+	defaultPatience = time.Second
 	// retryPause is how long the file is left alone after it could not be written.
 	retryPause = time.Second
 )
 
-var errSlow = errors.New("writing takes longer than a second")
+var errSlow = errors.New("writing takes too long")
 
 // record is what the file tells of a window.
 type record struct {
@@ -133,7 +133,7 @@ func (l *Ledger) flush(r *Reservation) bool {
 	}
 	r.await(1)
 	l.mu.Unlock()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(l.patience)
 	defer timer.Stop()
 	written := true
 	select {

@@ -23,10 +23,11 @@ const Global = ""
 
 // Ledger holds all accounts of the process. Safe for concurrent use.
 type Ledger struct {
-	path string   // "" = in memory only
-	lock *os.File // held open for its lock
-	wake chan struct{}
-	done chan struct{} // closed when the writer has ended
+	path     string        // "" = in memory only
+	lock     *os.File      // held open for its lock
+	patience time.Duration // with the file
+	wake     chan struct{}
+	done     chan struct{} // closed when the writer has ended
 
 	mu       sync.Mutex
 	accounts map[string]*Account
@@ -42,7 +43,9 @@ type Ledger struct {
 // Open reads the ledger at path; "" is one that lives in memory, where a restart forgets what was used. A file that is not there begins
 // with nothing used. One that another process has open, that is not a ledger, or that is damaged is an error.
 func Open(path string) (*Ledger, error) {
-	l := &Ledger{path: path, accounts: map[string]*Account{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	l := &Ledger{
+		path: path, patience: defaultPatience, wake: make(chan struct{}, 1), done: make(chan struct{}), accounts: map[string]*Account{},
+	}
 	if path == "" {
 		close(l.done)
 		return l, nil

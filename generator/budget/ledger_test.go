@@ -22,6 +22,7 @@ func open(tb testing.TB, path string) *budget.Ledger {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	l.Patient()
 	tb.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			tb.Error(err)

@@ -11,3 +11,8 @@ func (c *Config) Limits() []Use {
 	a.zone = time.UTC
 	return a.State(time.Unix(0, 0))
 }
+
+// IsZero tells that there is no limit and no price, for printing.
+func (c Config) IsZero() bool {
+	return len(c.Limits()) == 0 && c.USDPerMillionInput == 0 && c.USDPerMillionOutput == 0
+}

@@ -126,8 +126,8 @@ func (k *openAIKeeper) message(data []byte) {
 	}
 }
 
-// toolCalls reads calls or pieces of them. One without an index is whole, hence a new one. So is one that brings a name and an id although
-// its index is taken by another id: some servers give every call the index 0.
+// toolCalls reads calls or pieces of them. One without an index is whole, hence a new one. So is one whose index is taken by another call:
+// some servers give every call the index 0.
 func (k *openAIKeeper) toolCalls(data []byte) {
 	s := scanner{data: data}
 	for ok := s.enterArray(); ok; ok = s.nextElement() {
@@ -151,11 +151,21 @@ func (k *openAIKeeper) toolCalls(data []byte) {
 		f := readFunction(function)
 		f.id = id
 		call := k.call(number)
-		if !f.name.empty() && !f.id.empty() && call.ID != "" && call.ID != f.id.decode() {
+		if f.isOther(call) {
 			call = k.another(number)
 		}
 		f.add(call)
 	}
+}
+
+// isOther tells that a fragment begins another call than this one. Only the first fragment of a call has a name; some servers give each
+// fragment an id of its own, and some give none.
+func (f *fragment) isOther(call *answer.ToolCall) bool {
+	if f.name.empty() {
+		return false
+	}
+	otherID := !f.id.empty() && call.ID != "" && call.ID != f.id.decode()
+	return otherID || len(call.Arguments) > 0 && call.Name != f.name.decode()
 }
 
 // another begins a call whose number is taken; what follows under this number belongs to it.

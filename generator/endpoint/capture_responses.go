@@ -1,9 +1,17 @@
 package endpoint
 
+import (
+	"slices"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
 // responsesKeeper decodes an answer of the responses protocol and keeps what it says.
 type responsesKeeper struct {
 	responsesDecoder
 	keeper
+
+	unplaced []string // the items that the server does not number (llama.cpp)
 }
 
 // Event implements Decoder.
@@ -27,7 +35,8 @@ func (k *responsesKeeper) Body(data []byte, chunk *Chunk) error {
 // responsesPieces are the parts of an event as they stand.
 type responsesPieces struct {
 	kind, delta, whole       text
-	output                   int64
+	output                   metrics.Count
+	itemID                   text
 	item, response, logprobs []byte
 }
 
@@ -43,7 +52,9 @@ func readResponsesPieces(data []byte) responsesPieces {
 		case "text":
 			p.whole = s.text()
 		case "output_index":
-			p.output = s.count().N
+			p.output = s.count()
+		case "item_id":
+			p.itemID = s.text()
 		case "item":
 			p.item = s.raw()
 		case "response":
@@ -75,15 +86,29 @@ func (k *responsesKeeper) event(name, data []byte, isText bool) {
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
 		k.reasoning(p.delta)
 	case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta", "response.custom_tool_call_input.delta":
-		call := k.call(p.output)
+		call := k.call(k.place(p.output, p.itemID))
 		call.Arguments = p.delta.appendTo(call.Arguments)
 	case "response.output_item.added", "response.output_item.done":
 		i := readItem(p.item)
-		k.toolCall(&i, p.output)
+		k.toolCall(&i, k.place(p.output, i.name()))
 	default:
 		s := scanner{data: p.response}
 		k.identify(s.memberText("id"))
 	}
+}
+
+// place is the number of an item in the output, or one that stands for its name.
+func (k *responsesKeeper) place(number metrics.Count, name text) int64 {
+	if number.Known {
+		return number.N
+	}
+	word := string(name.bytes())
+	at := slices.Index(k.unplaced, word)
+	if at < 0 {
+		at = len(k.unplaced)
+		k.unplaced = append(k.unplaced, word)
+	}
+	return int64(-1 - at)
 }
 
 // response reads a whole answer.
@@ -153,9 +178,18 @@ func (k *responsesKeeper) parts(data []byte, keep func(text)) {
 
 // item is one piece of the output.
 type item struct {
-	kind, callID, name text
-	arguments          text
-	content, summary   []byte
+	kind, id         text
+	callID, call     text // of a call, and what it calls
+	arguments        text
+	content, summary []byte
+}
+
+// name is how events call the item; for some servers that is the name of the call.
+func (i *item) name() text {
+	if i.id.empty() {
+		return i.callID
+	}
+	return i.id
 }
 
 func readItem(data []byte) item {
@@ -165,10 +199,12 @@ func readItem(data []byte) item {
 		switch string(s.name()) {
 		case "type":
 			i.kind = s.text()
+		case "id":
+			i.id = s.text()
 		case "call_id":
 			i.callID = s.text()
 		case "name":
-			i.name = s.text()
+			i.call = s.text()
 		case "arguments", "input":
 			i.arguments = s.text()
 		case "content":
@@ -190,7 +226,7 @@ func (k *responsesKeeper) toolCall(i *item, number int64) {
 		return
 	}
 	call := k.call(number)
-	f := fragment{id: i.callID, name: i.name}
+	f := fragment{id: i.callID, name: i.call}
 	if len(call.Arguments) == 0 {
 		f.arguments = i.arguments
 	}

@@ -266,7 +266,7 @@ func randomAnswers(t *testing.T, name Type, shape string, rounds int) map[string
 		decoder, reference = codec.Decoder(nil), references[name]()
 		for range 3 {
 			c.out = c.out[:0]
-			c.value(shape, 8)
+			c.value(shape, 6)
 			if !json.Valid(c.out) {
 				t.Fatalf("the test writes bad JSON: %s", c.out)
 			}

@@ -263,6 +263,9 @@ func TestOnlyRefusalsInARowCount(t *testing.T) {
 		note(b, refused(), second, second)
 		note(b, refused(), second, second)
 		note(b, answered(400, metrics.ErrHTTP4xx), second, second)
+		note(b, refused(), second, second)
+		note(b, refused(), second, second)
+		note(b, succeeded(), second, second)
 	}
 	if b.Active(second) {
 		t.Error("paused")
@@ -273,6 +276,10 @@ func TestOnlyRefusalsInARowCount(t *testing.T) {
 	note(b, refused(), second, second)
 	if !b.Active(second) || b.Until() != 61*second {
 		t.Errorf("active %v, until %d, want a minute", b.Active(second), b.Until())
+	}
+	note(b, refused(), 0, 30*second)
+	if b.Until() != 61*second {
+		t.Errorf("one that ran when the pause began prolongs it, until %d", b.Until())
 	}
 }
 

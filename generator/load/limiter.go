@@ -169,11 +169,7 @@ func (l *Limiter) advance(now int64) {
 		for _, s := range l.shares {
 			s.ahead[slots] = min(s.ahead[slots]+float64(s.held)*seconds, memory*float64(l.maxInFlight))
 		}
-		var paid float64
-		if l.inFlight < l.maxInFlight {
-			paid = l.slotsPaid * seconds
-		}
-		l.pay(slots, paid)
+		l.pay(slots, seconds*l.slotsPaid)
 		l.level()
 	}
 }

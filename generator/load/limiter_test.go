@@ -106,7 +106,7 @@ func TestLimiterRefusedForItsSlotsKeepsItsTokens(t *testing.T) {
 type asker struct {
 	hz     float64
 	even   bool
-	holds  time.Duration
+	holds  time.Duration // on average
 	share  *load.Share
 	random *rand.Rand
 
@@ -169,17 +169,19 @@ func contend(t *testing.T, l *load.Limiter, steady, end time.Duration, askers []
 			continue
 		}
 		ok := e.asker.share.Acquire(e.at)
+		var held time.Duration
 		if ok {
 			running++
 			out.at = append(out.at, e.at)
 			out.most = max(out.most, running)
-			heap.Push(&queue, event{at: e.at + int64(e.asker.holds), asker: e.asker, release: true})
+			held = time.Duration((.5 + e.asker.random.Float64()) * float64(e.asker.holds))
+			heap.Push(&queue, event{at: e.at + int64(held), asker: e.asker, release: true})
 		}
 		if e.at >= int64(steady) {
 			e.asker.asked++
 			if ok {
 				e.asker.got++
-				e.asker.slotTime += e.asker.holds.Seconds()
+				e.asker.slotTime += held.Seconds()
 			}
 		}
 		heap.Push(&queue, event{at: e.asker.next(e.at), asker: e.asker})
@@ -238,7 +240,7 @@ func TestLimiterSharesTheRateFairly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const steady, end = 2 * time.Minute, 12 * time.Minute
+			const steady, end = 2 * time.Minute, 9 * time.Minute
 			contend(t, load.NewLimiter(0, test.rateHz), steady, end, test.askers)
 			for i, a := range test.askers {
 				got := float64(a.got) / (end - steady).Seconds()
@@ -318,8 +320,8 @@ func TestLimiterNeverRefusesAModestTarget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			greedy := []*asker{{hz: 150, holds: 2 * time.Second}, {hz: 80, holds: 5 * time.Second}}
-			contend(t, load.NewLimiter(test.maxInFlight, test.rateHz), 2*time.Minute, 12*time.Minute, append(greedy, test.modest))
+			greedy := []*asker{{hz: 100, holds: 2 * time.Second}, {hz: 60, holds: 5 * time.Second}}
+			contend(t, load.NewLimiter(test.maxInFlight, test.rateHz), time.Minute, 6*time.Minute, append(greedy, test.modest))
 			if m := test.modest; m.asked == 0 || m.got != m.asked {
 				t.Errorf("%d of %d refused", m.asked-m.got, m.asked)
 			}
@@ -350,11 +352,11 @@ func TestLimiterStarvesNobody(t *testing.T) {
 			askers := make([]*asker, 300)
 			for i := range askers {
 				askers[i] = &asker{hz: .5, even: true, holds: test.holds}
-				if i < 20 {
-					askers[i].hz = 30
+				if i < 15 {
+					askers[i].hz = 20
 				}
 			}
-			const steady, end = time.Minute, 3 * time.Minute
+			const steady, end = 90 * time.Second, 3 * time.Minute
 			contend(t, load.NewLimiter(test.maxInFlight, test.rateHz), steady, end, askers)
 			var total, least, most float64
 			least = 1e9
@@ -367,6 +369,32 @@ func TestLimiterStarvesNobody(t *testing.T) {
 			within(t, "use", total/300, test.use, 1.01)
 		})
 	}
+}
+
+// TestLimiterKeepsASlotForOneThatWasRefused until that one has asked again.
+func TestLimiterKeepsASlotForOneThatWasRefused(t *testing.T) {
+	t.Parallel()
+	l := load.NewLimiter(8, 0)
+	a, b := l.Join(), l.Join()
+	acquire := func(who string, s *load.Share, now int64, want bool) {
+		t.Helper()
+		if got := s.Acquire(now); got != want {
+			t.Fatalf("%s at %v: %v, want %v", who, time.Duration(now), got, want)
+		}
+	}
+	for range 7 {
+		acquire("the greedy one", a, 0, true)
+	}
+	acquire("the greedy one", a, 0, false)
+	acquire("the modest one", b, 0, true)
+	acquire("the modest one", b, second, false)
+	a.Release(second)
+	a.Release(second)
+	acquire("the greedy one, beside a claim", a, second, false)
+	acquire("the modest one, again", b, second, true)
+	a.Release(second)
+	acquire("the greedy one, when the claim is met", a, second, true)
+	acquire("the greedy one, for the last slot", a, second, false)
 }
 
 func TestLimiterForgetsATargetThatLeaves(t *testing.T) {

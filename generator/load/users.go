@@ -78,10 +78,15 @@ func usersShare(c *Config, o *Origin) float64 {
 // Peek implements Process.
 func (u *users) Peek() (ready int64, ok bool) {
 	u.settle()
-	if len(u.freed) > 0 && (!u.more || u.freed[0].ready <= u.tick) {
+	if u.freedIsNext() {
 		return u.freed[0].ready, true
 	}
 	return u.tick, u.more
+}
+
+// freedIsNext tells whether a turn that has waited comes before the next tick.
+func (u *users) freedIsNext() bool {
+	return len(u.freed) > 0 && (!u.more || u.freed[0].ready <= u.tick)
 }
 
 // settle passes the ticks of others, and those at which a turn has to wait for the one before, until the next tick is certain to become an
@@ -116,7 +121,7 @@ func (u *users) draw() {
 // Pop implements Process.
 func (u *users) Pop() Arrival {
 	u.settle()
-	if len(u.freed) > 0 && (!u.more || u.freed[0].ready <= u.tick) {
+	if u.freedIsNext() {
 		next := u.freed[0]
 		u.freed = slices.Delete(u.freed, 0, 1)
 		next.running, next.waits = true, false

@@ -141,6 +141,33 @@ func TestUsersWhoWaitedAreNotLate(t *testing.T) {
 	}
 }
 
+func TestUsersBeginToWaitWhileTicksAreSkipped(t *testing.T) {
+	t.Parallel()
+	s := load.NewSchedule(users(t, 2, 2), &load.Origin{}, nil)
+	idle, busy := s.Pop(), s.Pop()
+	s.Ended(idle, 0, 1)
+	// Missed: those of 1 s to 10 s of the idle user, and of 2.5 s to 9.5 s of the other, whose turn of 1.5 s waits.
+	if late := s.SkipLate(10e9 + 1); late != 10+8 {
+		t.Errorf("%d are late, want 18", late)
+	}
+	s.Ended(busy, 0.5e9, 10.2e9)
+	want := []load.Arrival{{Sched: 1.5e9, Ready: 10.2e9, User: 2}, {Sched: 11e9, Ready: 11e9, User: 3}}
+	got := []load.Arrival{s.Pop(), s.Pop()}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("arrivals (-want +got):\n%s", diff)
+	}
+}
+
+func TestAUserWhoWaitedComesBeforeTheTickOfTheSameInstant(t *testing.T) {
+	t.Parallel()
+	s := load.NewSchedule(users(t, 1, 1), &load.Origin{}, nil)
+	s.Ended(s.Pop(), 0, 2e9)
+	want := load.Arrival{Sched: 1e9, Ready: 2e9, User: 2}
+	if diff := cmp.Diff(want, s.Pop()); diff != "" {
+		t.Errorf("arrival (-want +got):\n%s", diff)
+	}
+}
+
 func TestUsersForgetWhatWasDueInAPause(t *testing.T) {
 	t.Parallel()
 	s := load.NewSchedule(users(t, 2, 2), &load.Origin{}, nil)

@@ -47,12 +47,13 @@ func (r *recorded) block(file, id uint64, tokens int, d *draft) string {
 	random := r.streams.at(streamBlock, file^mix(id), 0)
 	ruler := d.ruler
 	ruler.perByte = d.blockFit
-	return ruler.sized(float64(tokens), 0, func(size int) string {
+	text, _ := ruler.sized(float64(tokens), 0, func(size int) string {
 		var b strings.Builder
 		b.Grow(size)
 		r.corpus.fill(&b, size, random)
 		return b.String()
 	})
+	return text
 }
 
 // beginning is the first tokens of a block.
@@ -60,5 +61,6 @@ func (r *recorded) beginning(block string, tokens, of int, d *draft) string {
 	if d.ruler.tokenizer == nil {
 		return block[:len(block)*tokens/of]
 	}
-	return d.ruler.sized(float64(tokens), 0, func(size int) string { return block[:min(size, len(block))] })
+	text, _ := d.ruler.sized(float64(tokens), 0, func(size int) string { return block[:min(size, len(block))] })
+	return text
 }

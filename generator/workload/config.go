@@ -35,7 +35,8 @@ type Config struct {
 	// Mix of pairs of lengths, in place of the two above: a list of `input_tokens`, `output_tokens` and `weight` (default 1), or a text of
 	// percentages with standard deviations behind a bar, `128|10,64|5:40;512,128:60`.
 	Sequence Sequence `koanf:"sequence" yaml:"sequence,omitempty"`
-	// Draws both lengths uniformly around the two numbers above.
+	// Draws lengths uniformly around the two numbers above: a ratio, or a map of `input`, `output` and `style`. In the `style` of `vllm` (default)
+	// from mean*(1-ratio) to mean*(1+ratio), rounded outwards; in that of `sglang` from mean*ratio to the mean.
 	RangeRatio RangeRatio `koanf:"range_ratio" yaml:"range_ratio,omitempty"`
 	Stream     bool       `koanf:"stream" yaml:"stream"` // ask for a stream; without one there is no time to first token
 	// What a prefix cache of the server may answer. Measure two workloads that differ in nothing else beside each other: with `repeat` the
@@ -57,14 +58,23 @@ type Config struct {
 	// Texts that are asked in turn, in place of made-up prompts. With `cache: repeat` they are sent as they stand here.
 	Prompts []string `koanf:"prompts" yaml:"prompts,omitempty"`
 	// Recorded conversations, in place of made-up prompts.
-	Dataset  dataset.Config `koanf:"dataset" yaml:"dataset,omitempty"`
-	Batch    int            `koanf:"batch" yaml:"batch"` // texts of input_tokens tokens in one request, for embeddings
-	Passages Passages       `koanf:"passages" yaml:"passages,omitempty"`
-	Images   media.Images   `koanf:"images" yaml:"images,omitempty"`
-	Audio    media.Audio    `koanf:"audio" yaml:"audio,omitempty"`
-	Video    media.Video    `koanf:"video" yaml:"video,omitempty"`
+	Dataset dataset.Config `koanf:"dataset" yaml:"dataset,omitempty"`
+	// Counts prompts exactly, so that they have the wished length from the first one on.
+	Tokenizer TokenizerFile `koanf:"tokenizer" yaml:"tokenizer,omitempty"`
+	Batch     int           `koanf:"batch" yaml:"batch"` // texts of input_tokens tokens in one request, for embeddings
+	Passages  Passages      `koanf:"passages" yaml:"passages,omitempty"`
+	Images    media.Images  `koanf:"images" yaml:"images,omitempty"`
+	Audio     media.Audio   `koanf:"audio" yaml:"audio,omitempty"`
+	Video     media.Video   `koanf:"video" yaml:"video,omitempty"`
 	// Fields for the top level of the body of each request, such as `temperature`. They replace the exporter's own fields of that name.
 	Extra map[string]any `koanf:"extra" yaml:"extra,omitempty"`
+}
+
+// TokenizerFile is where the tokenizer of the served model is.
+type TokenizerFile struct {
+	// The model's `tokenizer.json`, of byte-level BPE: GPT-2, Llama 3, Qwen, DeepSeek, gpt-oss and their like; others are refused. Without one,
+	// lengths are learned from the usage of answers.
+	File string `koanf:"file" yaml:"file,omitempty"`
 }
 
 // Prefix is text in front of made-up prompts, beside input_tokens.
@@ -109,3 +119,6 @@ func (c *Config) conversations() bool { return !c.Turns.fixed() || c.Turns.Mean 
 
 // Converses tells whether there may be conversations of several turns.
 func (c *Config) Converses() bool { return c.conversations() || c.Dataset.Enabled() }
+
+// IsZero tells that nothing is ranked, for printing.
+func (p Passages) IsZero() bool { return p.Count == 0 }

@@ -76,7 +76,9 @@ func (s *synthetic) ask(c *conversation, d *draft) (*Turn, error) {
 	o, wish := s.open(c, d, "")
 	text, tokens := d.repeated, 0.0
 	if text == "" {
-		text = d.ruler.sized(wish, len(o.head), func(size int) string { return s.message(o.head, size, s.words(c, 0)) })
+		text, tokens = d.ruler.sized(wish, len(o.head), func(size int) string { return s.message(o.head, size, s.words(c, 0)) })
+	} else {
+		tokens = d.ruler.tokens(text)
 	}
 	c.system = o.system
 	turn, err := s.say(c, text, d)
@@ -84,7 +86,6 @@ func (s *synthetic) ask(c *conversation, d *draft) (*Turn, error) {
 		return nil, err
 	}
 	system := d.ruler.tokens(o.system)
-	tokens = d.ruler.tokens(text)
 	turn.textTokens = system + tokens
 	turn.InputTokens = o.tokens
 	if expected := int(math.Round(d.ruler.overhead + system + tokens)); len(text) <= len(o.head) && expected > turn.InputTokens {
@@ -102,7 +103,7 @@ func (s *synthetic) ask(c *conversation, d *draft) (*Turn, error) {
 func (s *synthetic) further(c *conversation, d *draft) (*Turn, error) {
 	text := d.repeated
 	if text == "" {
-		text = d.ruler.sized(float64(d.input), 0, func(size int) string { return s.message("", size, s.words(c, c.asked)) })
+		text, _ = d.ruler.sized(float64(d.input), 0, func(size int) string { return s.message("", size, s.words(c, c.asked)) })
 	}
 	turn, err := s.say(c, text, d)
 	if err != nil {
@@ -129,11 +130,10 @@ func (s *synthetic) texts(c *conversation, d *draft) *Turn {
 		}
 		wish := float64(d.input) - d.ruler.overhead/float64(s.batch)
 		random := s.streams.at(streamPassage, s.numberOf(c), i)
-		parts[i].Text = d.ruler.sized(wish, len(head), func(size int) string { return s.plain(head, size, random) })
+		var tokens float64
+		parts[i].Text, tokens = d.ruler.sized(wish, len(head), func(size int) string { return s.plain(head, size, random) })
 		turn.PromptBytes += len(parts[i].Text)
-		if d.ruler.tokenizer != nil {
-			turn.textTokens += d.ruler.tokens(parts[i].Text)
-		}
+		turn.textTokens += tokens
 	}
 	turn.Prompt.Messages = []prompt.Message{{Role: prompt.User, Parts: parts}}
 	return turn
@@ -149,7 +149,7 @@ func (s *synthetic) ranking(c *conversation, d *draft) *Turn {
 			parts[i].Name, head, tokens = prompt.Query, c.nonce, d.input
 		}
 		random := s.streams.at(streamPassage, s.numberOf(c), i)
-		parts[i].Text = d.ruler.sized(float64(tokens), len(head), func(size int) string { return s.plain(head, size, random) })
+		parts[i].Text, _ = d.ruler.sized(float64(tokens), len(head), func(size int) string { return s.plain(head, size, random) })
 	}
 	return &Turn{
 		InputTokens: d.input + s.passages.Count*s.passages.Tokens,
@@ -281,7 +281,7 @@ func (o *opener) open(c *conversation, d *draft, system string) (out opening, me
 	var own string
 	if n := o.prefix.PerSessionTokens; n > 0 {
 		random := o.streams.at(streamSession, o.numberOf(c), 0)
-		own = d.ruler.sized(float64(n), 0, func(size int) string { return write(o.corpus, size, random) })
+		own, _ = d.ruler.sized(float64(n), 0, func(size int) string { return write(o.corpus, size, random) })
 	}
 	switch {
 	case o.cache == CacheSharedPrefix:

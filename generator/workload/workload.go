@@ -13,6 +13,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/seed"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/tokenizer"
 )
 
 // Turn is one thing to ask.
@@ -71,6 +72,7 @@ type Workload struct {
 	asker      asker
 	streams    streams
 	firstNonce uint64
+	tokenizer  Tokenizer // nil = there is none
 
 	mu          sync.Mutex // guards everything below, and the texts and files of asker
 	begun       uint64     // conversations
@@ -78,7 +80,6 @@ type Workload struct {
 	source      mathrand.PCG // of draws, seeded anew for each use
 	calibration calibration
 	template    template
-	tokenizer   Tokenizer
 	sessions    sessions
 	users       map[uint64]bool // whose first conversation has begun
 	recording   *Recording
@@ -117,7 +118,9 @@ func New(c *Config, rootSeed uint64, target string) (*Workload, error) {
 		users:      map[uint64]bool{},
 	}
 	w.draws = mathrand.New(&w.source)
-	w.calibration = newCalibration(corpora[c.Corpus]().perByte())
+	if err := w.measure(corpora[c.Corpus]()); err != nil {
+		return nil, err
+	}
 	var err error
 	switch {
 	case c.Dataset.Enabled():
@@ -131,6 +134,32 @@ func New(c *Config, rootSeed uint64, target string) (*Workload, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// sample is how much text of a corpus a tokenizer counts to know about how many tokens there are for a byte.
+const sample = 4096
+
+// measure makes the first guess of how many tokens a text has.
+func (w *Workload) measure(c corpus) error {
+	perByte := c.perByte()
+	if path := w.config.Tokenizer.File; path != "" {
+		t, err := tokenizer.Load(path)
+		if err != nil {
+			return err
+		}
+		w.tokenizer = t
+		perByte = max(minPerByte, float64(t.Count(write(c, sample, w.streams.at(streamPrompt, 0, 0))))/sample)
+	}
+	w.calibration = newCalibration(perByte)
+	return nil
+}
+
+// Count is the number of tokens of a text, such as an answer of which the server did not tell it; false without a tokenizer.
+func (w *Workload) Count(text string) (int, bool) {
+	if w.tokenizer == nil {
+		return 0, false
+	}
+	return w.tokenizer.Count(text), true
 }
 
 // Close closes the files of the workload.

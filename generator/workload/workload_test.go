@@ -140,17 +140,17 @@ func TestNoNonceComesTwice(t *testing.T) {
 	}
 }
 
-// tokenizer is how a simulated server counts a prompt.
-type tokenizer func(prompt string) float64
+// counter is how a simulated server counts a prompt.
+type counter func(prompt string) float64
 
-func linear(bytesPerToken, overhead float64) tokenizer {
+func linear(bytesPerToken, overhead float64) counter {
 	return func(prompt string) float64 { return math.Ceil(float64(len(prompt))/bytesPerToken + overhead) }
 }
 
 func words(prompt string) float64 { return float64(len(strings.Fields(prompt))) }
 
 // noisy is a tokenizer that splits some words: its counts scatter by the square root of their number.
-func noisy(count tokenizer) tokenizer {
+func noisy(count counter) counter {
 	random := rand.New(rand.NewPCG(8, 8))
 	return func(prompt string) float64 {
 		n := count(prompt)
@@ -161,7 +161,7 @@ func noisy(count tokenizer) tokenizer {
 func TestLengthsBecomeRightByTheServersCount(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		count     tokenizer
+		count     counter
 		length    workload.Length
 		tolerance float64 // share of the wished length, from the tenth request on
 	}{
@@ -199,7 +199,7 @@ func TestLengthsBecomeRightByTheServersCount(t *testing.T) {
 // small it stays small.
 func TestLearningDoesNotSwing(t *testing.T) {
 	t.Parallel()
-	for name, count := range map[string]tokenizer{"bytes/3.1 + 12": linear(3.1, 12), "bytes/1 + 3": linear(1, 3), "words": words} {
+	for name, count := range map[string]counter{"bytes/3.1 + 12": linear(3.1, 12), "bytes/1 + 3": linear(1, 3), "words": words} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkload(t, make128(), 3)
@@ -271,7 +271,7 @@ func TestGarbageFromTheStartIsForgotten(t *testing.T) {
 
 func TestAnotherModelBehindTheNameIsLearned(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ before, after tokenizer }{
+	for name, test := range map[string]struct{ before, after counter }{
 		"a coarser tokenizer": {linear(3.1, 12), linear(5.5, 12)},
 		"a finer tokenizer":   {linear(5.5, 12), linear(3.1, 12)},
 		"a longer template":   {linear(4.5, 12), linear(4.5, 60)},

@@ -65,17 +65,27 @@ func cuts(before []int, kept, blocks int, rest bool) []int {
 	return out
 }
 
+// shift makes everything happen later.
+func (c *Conversation) shift(by time.Duration) {
+	for i := range c.Rows {
+		c.Rows[i].At += by
+		for j := range c.Rows[i].Agents {
+			c.Rows[i].Agents[j].shift(by)
+		}
+	}
+}
+
 // begin makes the conversation of an agent begin behind the row that was asked last before it began, and makes the first row behind its
-// end wait for it. False: nothing was asked before it. The calls are those of the rows of parent.
-func (parent *Conversation) begin(agent Conversation, calls []call, until time.Duration, last int) bool {
+// end wait for it. False: nothing was asked before it. The calls are those of the rows of c.
+func (c *Conversation) begin(agent Conversation, calls []call, until time.Duration, last int) bool {
 	if last < 0 || len(agent.Rows) == 0 {
 		return false
 	}
 	agent.Rows[0].Delay = max(0, agent.Rows[0].At-calls[last].at-calls[last].took)
-	parent.Rows[last].Agents = append(parent.Rows[last].Agents, agent)
+	c.Rows[last].Agents = append(c.Rows[last].Agents, agent)
 	for i := last + 1; i < len(calls); i++ {
 		if calls[i].at+tolerance >= until {
-			parent.Rows[i].Joins = append(parent.Rows[i].Joins, agent.Session)
+			c.Rows[i].Joins = append(c.Rows[i].Joins, agent.Session)
 			break
 		}
 	}

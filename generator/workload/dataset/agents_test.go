@@ -2,7 +2,9 @@ package dataset_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,6 +146,40 @@ func TestReplayGivesTheRowsOfAgentsByThemselves(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTracesOfAFolderAreReplayedOneBehindTheOther(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for name, trace := range map[string]string{
+		"a.json": `{"id":"a","block_size":16,"hash_id_scope":"local","requests":[{"t":1,"type":"n","in":10,"out":1,"api_time":2},
+			{"t":2,"type":"subagent","agent_id":"s","duration_ms":8000,"requests":[{"t":4,"type":"n","in":10,"out":1}]}]}`,
+		"b.json": `{"id":"b","block_size":16,"hash_id_scope":"local","requests":[{"t":1,"type":"n","in":10,"out":1}]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(trace), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := open(t, config(dataset.WekaTrace, folder)).Recording()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var got []string
+		for range 3 {
+			row, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, row.Session+" "+row.At.String())
+		}
+		if diff := cmp.Diff([]string{"a 0s", "a/s 3s", "b 10s"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if _, err := r.Next(); !errors.Is(err, io.EOF) {
+			t.Errorf("behind the last row stands %v", err)
+		}
 	}
 }
 

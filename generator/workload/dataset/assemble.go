@@ -63,7 +63,7 @@ func (a *assembler) next() (*Conversation, error) {
 func (a *assembler) pending() (*pending, error) {
 	for !a.ended && !a.full() {
 		e, err := a.source.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			a.ended = true
 			break
 		}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -20,12 +21,15 @@ func openBailian(c *settings) (reader, error) {
 	return openLines(c, &bailian{blockSize: c.BlockSize, roots: newRecent[uint64, uint64](rememberedChats)})
 }
 
+// bailianKeys are those that a row must have.
+var bailianKeys = []string{"chat_id", "timestamp", "input_length", "output_length"}
+
 func (b *bailian) reset() { b.roots.clear() }
 
 func (b *bailian) decode(r *record) (entry, error) {
 	row := Row{SelfContained: true, BlockSize: b.blockSize}
 	var id, parent uint64
-	missing := map[string]bool{"chat_id": true, "timestamp": true, "input_length": true, "output_length": true}
+	missing := slices.Clone(bailianKeys)
 	hasParent, turn := false, 1
 	err := object(r.data, func(key, value []byte) error {
 		if null(value) {
@@ -50,19 +54,14 @@ func (b *bailian) decode(r *record) (entry, error) {
 		case "hash_ids":
 			row.HashIDs, err = identifiers(value)
 		}
-		delete(missing, string(key))
+		missing = slices.DeleteFunc(missing, func(k string) bool { return k == string(key) })
 		return err
 	})
-	for _, key := range []string{"chat_id", "timestamp", "input_length", "output_length"} {
-		if err == nil && missing[key] {
-			err = fmt.Errorf("%s is missing", key)
-		}
-	}
-	if err == nil {
-		err = row.blocks()
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return entry{}, err
+	case len(missing) > 0:
+		return entry{}, fmt.Errorf("%s is missing", missing[0])
 	}
 	root := id
 	if known, ok := b.roots.get(parent); ok && hasParent {
@@ -70,5 +69,5 @@ func (b *bailian) decode(r *record) (entry, error) {
 	}
 	b.roots.put(id, root)
 	row.Session = strconv.FormatUint(root, 10)
-	return entry{rows: []Row{row}, order: turn}, nil
+	return entry{rows: []Row{row}, order: turn}, row.blocks()
 }

@@ -33,11 +33,9 @@ type completion struct {
 
 const epoch = 1_700_000_000_000 // milliseconds
 
-func ptr[T any](v T) *T { return &v }
-
 // asks is a row at an instant in milliseconds.
 func asks(at int64, text string, input, output int64) completion {
-	return completion{At: ptr(epoch + at), Prompt: &text, Input: &input, Output: &output}
+	return completion{At: new(epoch + at), Prompt: &text, Input: &input, Output: &output}
 }
 
 // in makes the row one of a session, answered after so many milliseconds.
@@ -58,7 +56,7 @@ func parquetBytes[T any](tb testing.TB, rows []T, options ...parquet.WriterOptio
 	var out bytes.Buffer
 	w := parquet.NewGenericWriter[T](&out, options...)
 	_, err := w.Write(rows)
-	if err := errors.Join(err, w.Close()); err != nil {
+	if err = errors.Join(err, w.Close()); err != nil {
 		tb.Fatal(err)
 	}
 	return out.Bytes()
@@ -120,7 +118,7 @@ func TestSessionsAreThoseOfTheFirstColumnThatThereIs(t *testing.T) {
 		Output uint32   `parquet:"output_tokens"`
 		Poor   *float64 `parquet:"poor_man_session_id,optional"`
 	}
-	rows := []poor{{At: 1, Prompt: "a", Poor: ptr(7.)}, {At: 2, Prompt: "b"}, {At: 3, Prompt: "c", Poor: ptr(7.)}}
+	rows := []poor{{At: 1, Prompt: "a", Poor: new(7.)}, {At: 2, Prompt: "b"}, {At: 3, Prompt: "c", Poor: new(7.)}}
 	var got []string
 	for _, c := range everything(t, config(dataset.BasetenTrace, written(t, "t.parquet", string(parquetBytes(t, rows))))) {
 		got = append(got, fmt.Sprintf("%s %d", c.Session, len(c.Rows)))
@@ -129,7 +127,7 @@ func TestSessionsAreThoseOfTheFirstColumnThatThereIs(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	both := []completion{asks(1, "a", 1, 1).in("x", 1), asks(2, "b", 1, 1), asks(3, "c", 1, 1)}
-	both[1].Poor, both[2].Poor = ptr(int64(4)), ptr(int64(4))
+	both[1].Poor, both[2].Poor = new(int64(4)), new(int64(4))
 	if got := everything(t, config(dataset.BasetenTrace, completions(t, both...))); len(got) != 3 {
 		t.Errorf("got %d sessions, want 3: the provided ids go before the others", len(got))
 	}
@@ -173,7 +171,7 @@ func TestTurnsAreReplayedAsTheTimingSays(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
-				if _, err := r.Next(); err != io.EOF {
+				if _, err := r.Next(); !errors.Is(err, io.EOF) {
 					t.Errorf("behind the last row stands %v", err)
 				}
 			}
@@ -196,15 +194,15 @@ func TestRowsOfATraceThatAreWrongAreNamedByNumber(t *testing.T) {
 	}
 	path := completions(t, good,
 		with(func(c *completion) { c.At = nil }),
-		with(func(c *completion) { c.At = ptr(int64(-1)) }),
-		with(func(c *completion) { c.At = ptr(int64(1) << 62) }),
+		with(func(c *completion) { c.At = new(int64(-1)) }),
+		with(func(c *completion) { c.At = new(int64(1) << 62) }),
 		with(func(c *completion) { c.Prompt = nil }),
-		with(func(c *completion) { c.Prompt = ptr("\xff") }),
+		with(func(c *completion) { c.Prompt = new("\xff") }),
 		with(func(c *completion) { c.Input = nil }),
-		with(func(c *completion) { c.Output = ptr(int64(-4)) }),
-		with(func(c *completion) { c.Duration = ptr(-1.) }),
-		with(func(c *completion) { c.Duration = ptr(1.5) }),
-		with(func(c *completion) { c.Block = ptr(int32(0)) }),
+		with(func(c *completion) { c.Output = new(int64(-4)) }),
+		with(func(c *completion) { c.Duration = new(-1.) }),
+		with(func(c *completion) { c.Duration = new(1.5) }),
+		with(func(c *completion) { c.Block = new(int32(0)) }),
 		good,
 	)
 	summary, errs := dataset.Check(config(dataset.BasetenTrace, path), 100)
@@ -364,7 +362,7 @@ func BenchmarkBaseten(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := r.Next(); err != nil && err != io.EOF {
+		if _, err := r.Next(); err != nil && !errors.Is(err, io.EOF) {
 			b.Fatal(err)
 		}
 	}

@@ -51,7 +51,7 @@ func enlarged(b *testing.B, format dataset.Format) (path string, size int64) {
 		b.Fatal(err)
 	}
 	n := 1<<20/len(data) + 1
-	switch format { //nolint:exhaustive // all others are lines
+	switch format {
 	case dataset.InputsJSON:
 		data = []byte(`{"data":[` + strings.TrimSuffix(strings.Repeat(`{"payloads":[{"messages":[{"role":"user","content":"What is dew?"}],"max_tokens":9}]},`, 4000), ",") + "]}")
 	case dataset.ShareGPT:

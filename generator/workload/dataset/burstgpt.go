@@ -48,8 +48,8 @@ func (b *burst) decode(r *record) (entry, error) {
 	}
 	for i, to := range []*int{&row.InputTokens, &row.OutputTokens} {
 		n := numbers[i+1]
-		if !(n >= 0 && n <= 1<<53) || n != float64(int(n)) {
-			return entry{}, fmt.Errorf("%s: must be a whole number >= 0, got %v", burstColumns[i+1], n)
+		if !(n >= 0 && n <= maxTokens) || n != float64(int(n)) {
+			return entry{}, fmt.Errorf("%s: must be a whole number from 0 to %d, got %v", burstColumns[i+1], maxTokens, n)
 		}
 		*to = int(n)
 	}

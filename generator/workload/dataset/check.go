@@ -61,7 +61,7 @@ func (d *Dataset) count(out *Summary) error {
 	}
 	for a := newAssembler(s, d.config.format.spread); ; {
 		c, err := a.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -100,7 +100,7 @@ func (d *Dataset) measure(out *Summary) error {
 	}
 	for {
 		row, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"cmp"
-	"math"
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/invalid"
@@ -83,15 +82,9 @@ const (
 
 // Validate finds what is wrong, by key below path. It does not open the file: Check does.
 func (c *Config) Validate(path string) []error {
-	var errs []error
+	errs := c.validateFormat(path)
 	wrong := func(key, format string, args ...any) {
 		errs = append(errs, invalid.Key(path+"."+key, format, args...))
-	}
-	switch {
-	case c.Format == "":
-		wrong("format", "must be named, one of %s", formatList())
-	case !c.Format.Valid():
-		wrong("format", "unknown format %q, must be one of %s", c.Format, formatList())
 	}
 	if c.File == "" {
 		wrong("file", "must be named")
@@ -109,29 +102,43 @@ func (c *Config) Validate(path string) []error {
 			wrong(bound.key, "must be between 0 (no bound) and %d tokens, got %d", maxTokens, bound.value)
 		}
 	}
-	if c.DelayCap < 0 {
+	switch {
+	case c.DelayCap < 0:
 		wrong("delay_cap", "must be >= 0, got %v", c.DelayCap)
-	}
-	if c.DelayCap > 0 && c.IgnoreDelays {
+	case c.DelayCap > 0 && c.IgnoreDelays:
 		wrong("delay_cap", "excludes ignore_delays")
-	}
-	if c.ThinkTimeOnly && c.Format != WekaTrace {
-		wrong("think_time_only", "is only known to the format %s", WekaTrace)
-	}
-	if !c.TurnTiming.Valid() {
-		wrong("turn_timing", "must be one of %s, %s, %s, got %q", TurnsRecorded, TurnsStrict, TurnsPaused, c.TurnTiming)
-	}
-	if c.TurnTiming != TurnsRecorded && c.Format != BasetenTrace {
-		wrong("turn_timing", "is only known to the format %s", BasetenTrace)
 	}
 	if c.BlockSize < 0 || c.BlockSize > maxBlock {
 		wrong("block_size", "must be between 0 (as the format has it) and %d tokens, got %d", maxBlock, c.BlockSize)
 	}
-	if c.BlockSize != 0 && formats[c.Format].blockSize == 0 && c.Format.Valid() {
+	if !(c.SessionSampleRatio > 0 && c.SessionSampleRatio <= 1) { // so written, NaN is wrong too
+		wrong("session_sample_ratio", "must be > 0 and at most 1, got %v", c.SessionSampleRatio)
+	}
+	return errs
+}
+
+// validateFormat checks the format, and the keys that only some formats know.
+func (c *Config) validateFormat(path string) []error {
+	var errs []error
+	wrong := func(key, format string, args ...any) {
+		errs = append(errs, invalid.Key(path+"."+key, format, args...))
+	}
+	switch {
+	case c.Format == "":
+		wrong("format", "must be named, one of %s", formatList())
+	case !c.Format.Valid():
+		wrong("format", "unknown format %q, must be one of %s", c.Format, formatList())
+	case c.BlockSize != 0 && formats[c.Format].blockSize == 0:
 		wrong("block_size", "is not used by the format %s", c.Format)
 	}
-	if !(c.SessionSampleRatio > 0 && c.SessionSampleRatio <= 1) || math.IsNaN(c.SessionSampleRatio) {
-		wrong("session_sample_ratio", "must be > 0 and at most 1, got %v", c.SessionSampleRatio)
+	if c.ThinkTimeOnly && c.Format != WekaTrace {
+		wrong("think_time_only", "is only known to the format %s", WekaTrace)
+	}
+	switch {
+	case !c.TurnTiming.Valid():
+		wrong("turn_timing", "must be one of %s, %s, %s, got %q", TurnsRecorded, TurnsStrict, TurnsPaused, c.TurnTiming)
+	case c.TurnTiming != TurnsRecorded && c.Format != BasetenTrace:
+		wrong("turn_timing", "is only known to the format %s", BasetenTrace)
 	}
 	return errs
 }
@@ -150,3 +157,6 @@ func (c *Config) settings() *settings {
 	out.Sampling = cmp.Or(out.Sampling, out.format.sampling, Sequential)
 	return out
 }
+
+// IsZero tells that there is no dataset, for printing.
+func (c Config) IsZero() bool { return !c.Enabled() }

@@ -138,7 +138,7 @@ func (d *Dataset) probe() error {
 	for err == nil && len(e.rows) == 0 && e.left == 0 { // a header is no row
 		e, err = r.read()
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = &Error{File: d.config.File, Err: errNothing}
 	}
 	return errors.Join(err, r.Close())
@@ -159,7 +159,7 @@ func (d *Dataset) Split() int64 { return d.notes.split.Load() }
 
 // Close closes the files.
 func (d *Dataset) Close() error {
-	var errs []error
+	errs := make([]error, 0, len(d.close))
 	for _, f := range d.close {
 		errs = append(errs, f())
 	}

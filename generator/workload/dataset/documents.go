@@ -60,7 +60,7 @@ func readFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, plain(err, name)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	data, err := io.ReadAll(io.LimitReader(file, maxRecord+1))
 	if err != nil {
 		return nil, plain(err, name)

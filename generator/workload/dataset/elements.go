@@ -226,21 +226,14 @@ type extent struct {
 func (v *extent) take(part []byte) (n int, ended bool) {
 	for i, c := range part {
 		switch {
-		case v.escaped:
-			v.escaped = false
-		case v.inside && c == '\\':
-			v.escaped = true
-		case c == '"':
-			v.inside = !v.inside
-			v.delimited = v.delimited || !v.begun
 		case v.inside:
-		case c == '{' || c == '[':
-			v.depth++
-			v.delimited = v.delimited || !v.begun
-		case (c == '}' || c == ']') && v.depth > 0:
-			v.depth--
-		case v.depth == 0 && (c == ',' || c == '}' || c == ']' || c == ':' || c <= ' '):
-			return i, true
+			v.quoted(c)
+		case v.depth == 0 && v.begun && bytes.IndexByte([]byte(",:]} \t\r\n"), c) >= 0:
+			return i, true // the end of a number or a word, behind which something else stands
+		default:
+			if !v.open(c) {
+				return i, true
+			}
 		}
 		v.begun = true
 		if v.delimited && v.depth == 0 && !v.inside {
@@ -248,4 +241,35 @@ func (v *extent) take(part []byte) (n int, ended bool) {
 		}
 	}
 	return len(part), false
+}
+
+// quoted takes a byte of a string.
+func (v *extent) quoted(c byte) {
+	switch {
+	case v.escaped:
+		v.escaped = false
+	case c == '\\':
+		v.escaped = true
+	case c == '"':
+		v.inside = false
+	}
+}
+
+// open takes a byte outside of strings; false if it ends what encloses the value.
+func (v *extent) open(c byte) bool {
+	switch c {
+	case '"':
+		v.inside = true
+	case '{', '[':
+		v.depth++
+	case '}', ']':
+		v.depth--
+		return v.depth >= 0
+	case ',', ':':
+		return v.depth > 0
+	default:
+		return true
+	}
+	v.delimited = v.delimited || !v.begun
+	return true
 }

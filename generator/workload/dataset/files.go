@@ -3,7 +3,6 @@ package dataset
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,8 +61,7 @@ func plain(err error, name string) error { return &Error{File: name, Err: reason
 
 // reasonOf is an error of the system without the operation and the name, which others tell.
 func reasonOf(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}
 	return err
@@ -93,15 +91,3 @@ func (f *files) at(offset int64) (i int, begin int64) {
 }
 
 func compressed(name string) bool { return strings.HasSuffix(name, ".gz") }
-
-// counted counts what is read from a file.
-type counted struct {
-	io.Reader
-	bytes int64
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.bytes += int64(n)
-	return n, err
-}

@@ -277,3 +277,60 @@ func held() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+func TestRowThatWouldGrowInMemoryIsRefused(t *testing.T) {
+	t.Parallel()
+	many := func(s string, n int) string { return strings.TrimSuffix(strings.Repeat(s+",", n), ",") }
+	var keys strings.Builder
+	for i := range 4097 {
+		fmt.Fprintf(&keys, `,"%d":0`, i)
+	}
+	for _, test := range []struct{ name, row, want string }{
+		{"by messages", `{"messages":[` + many(`{"role":"user"}`, 65537) + `]}`, "messages: has more than 65536 elements"},
+		{"by blocks", `{"input_length":1000000,"hash_ids":[` + many("1", 1<<20+1) + `]}`, "hash_ids: has more than 1048576 elements"},
+		{"by keys", `{"input_length":1` + keys.String() + `}`, "has more than 4096 keys"},
+		{"by fields for the body", `{"input_length":1,"extra":{"a":[` + many("1", 1<<19) + `]}}`, "extra: is longer than 1 MiB"},
+		{"by the name of its session", `{"input_length":1,"session_id":"` + strings.Repeat("a", 1025) + `"}`, "session_id: is longer than 1024 bytes"},
+		{"by the prompt that is made of it", `{"input_length":10000001}`, "input_length: must be at most 10000000 tokens, got 10000001"},
+		{"by depth", `{"input_length":1,"x":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, "is not JSON: invalid character '[' exceeded max depth"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := dataset.Open(config(dataset.MooncakeTrace, written(t, "a", test.row)), dataset.Options{})
+			if err == nil || !strings.HasSuffix(err.Error(), "a:1: "+test.want) {
+				t.Errorf("got %v, want …%s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestMediaOfARowAreBounded(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	png := append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 33<<20)...)
+	if err := os.WriteFile(filepath.Join(folder, "a.png"), png, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/hostname", filepath.Join(folder, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		format    dataset.Format
+		row, want string
+	}{
+		{dataset.SingleTurn, `{"image":"a.png"}`, ""},
+		{dataset.SingleTurn, `{"image":"` + folder + `/a.png"}`, ""},
+		{dataset.SingleTurn, `{"images":["a.png","a.png"]}`, "images[1]: the media of a turn are larger than 64 MiB"},
+		{dataset.MultiTurn, `{"turns":[{"image":"a.png"},{"image":"a.png"}]}`, "turns[1]: the media of the conversation are larger than 64 MiB"},
+		{dataset.SingleTurn, `{"image":"link"}`, `image: file "link": path escapes from parent`},
+	} {
+		file := filepath.Join(folder, "rows")
+		if err := os.WriteFile(file, []byte(test.row), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := dataset.Open(config(test.format, file), dataset.Options{})
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasSuffix(err.Error(), "rows:1: "+test.want)) {
+			t.Errorf("%s: got %v, want %s", test.row, err, test.want)
+		}
+	}
+}

@@ -83,3 +83,6 @@ func formatList() string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// Timed tells whether rows of the format can have the instants of a recording, so that it can be replayed.
+func (f Format) Timed() bool { return formats[f].times }

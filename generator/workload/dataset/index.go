@@ -39,7 +39,7 @@ func newIndexed(s *source, random *mathrand.Rand, again bool) (*indexed, error) 
 		session, at, err := x.scan()
 		var positioned *Error
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			x.asked = len(x.order)
 			return x, s.rewind()
 		case errors.As(err, &positioned):
@@ -99,7 +99,7 @@ func bySessionID(line []byte) (session string) {
 	}
 	_ = members(line, func(key, value []byte) error {
 		if string(key) == "session_id" {
-			session, _ = text(value)
+			session, _ = sessionName(value)
 		}
 		return nil
 	})
@@ -181,7 +181,7 @@ func (x *indexed) read(first uint32) (*Conversation, error) {
 			return nil, err
 		}
 		e, err := x.source.read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = &Error{File: x.source.config.File, Line: int(at.line), Err: errChanged}
 		}
 		if err != nil {

@@ -54,6 +54,9 @@ func members(data []byte, take func(key, value []byte) error) error {
 		if slices.ContainsFunc(seen, func(other []byte) bool { return bytes.Equal(key, other) }) {
 			return fmt.Errorf("%q stands twice", key)
 		}
+		if len(seen) == maxMembers {
+			return fmt.Errorf("has more than %d keys", maxMembers)
+		}
 		seen = append(seen, key)
 		i = space(data, space(data, end)+1)
 		end = skip(data, i)
@@ -67,14 +70,30 @@ func members(data []byte, take func(key, value []byte) error) error {
 	return nil
 }
 
+// A row is at most maxRecord long, but what is made of it could be a hundred times as large: these bound it.
+const (
+	maxElements = 1 << 16 // of a list: turns, messages, contents
+	maxIDs      = 1 << 20 // blocks of a prompt
+	maxMembers  = 4096    // of an object
+	maxObject   = 1 << 20 // bytes of an object that is read as a whole
+	maxName     = 1024    // bytes of the name of a session
+)
+
 // elements calls take for each element of a list that is known to be valid JSON.
 func elements(data []byte, take func(i int, value []byte) error) error {
+	return elementsUpTo(maxElements, data, take)
+}
+
+func elementsUpTo(most int, data []byte, take func(i int, value []byte) error) error {
 	i := space(data, 0)
 	if data[i] != '[' {
 		return fmt.Errorf("must be a list, got %s", kind(data[i:]))
 	}
 	n := 0
 	for i = space(data, i+1); data[i] != ']'; n++ {
+		if n == most {
+			return fmt.Errorf("has more than %d elements", most)
+		}
 		end := skip(data, i)
 		if err := take(n, data[i:end]); err != nil {
 			return inKey("["+strconv.Itoa(n)+"]", err)
@@ -161,6 +180,15 @@ func text(value []byte) (string, error) {
 	return string(unquoted(value)), nil
 }
 
+// sessionName reads the name of a session, of which many are remembered.
+func sessionName(value []byte) (string, error) {
+	s, err := text(value)
+	if err == nil && len(s) > maxName {
+		err = fmt.Errorf("is longer than %d bytes", maxName)
+	}
+	return s, err
+}
+
 // unquoted is the text of a valid string; only where something is escaped, it is a copy.
 func unquoted(value []byte) []byte {
 	inner := value[1 : len(value)-1]
@@ -193,8 +221,8 @@ func length(value []byte, least int) (int, error) {
 
 // identifiers reads a list of whole numbers of up to 64 bits, negative ones as their two's complement.
 func identifiers(value []byte) ([]uint64, error) {
-	out := make([]uint64, 0, 1+bytes.Count(value, []byte{','}))
-	err := elements(value, func(_ int, v []byte) error {
+	out := make([]uint64, 0, min(maxIDs, 1+bytes.Count(value, []byte{','})))
+	err := elementsUpTo(maxIDs, value, func(_ int, v []byte) error {
 		id, err := identifier(v)
 		if err != nil {
 			return err
@@ -241,6 +269,9 @@ func flag(value []byte) (bool, error) {
 func anything(value []byte) (map[string]any, error) {
 	if value[0] != '{' {
 		return nil, fmt.Errorf("must be an object, got %s", kind(value))
+	}
+	if len(value) > maxObject {
+		return nil, fmt.Errorf("is longer than %d MiB", maxObject>>20)
 	}
 	var out map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(value))

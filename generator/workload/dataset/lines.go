@@ -15,9 +15,9 @@ import (
 type lines struct {
 	files *files
 
-	current int // index of the open file
-	file    *os.File
-	begin   int64 // offset of the file in the dataset
+	current int      // index of the file that is read
+	file    *os.File // nil = it is not open yet
+	begin   int64    // its offset in the dataset
 	buffer  *bufio.Reader
 	offset  int64 // of the next line in the file
 	line    int   // number of the line before the next one
@@ -30,74 +30,86 @@ func openLines(c *settings, d decoder) (reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lines{files: files, buffer: bufio.NewReaderSize(nil, 64<<10)}
-	if err := l.rewind(); err != nil {
-		return nil, err
-	}
-	return &decoded{l, d}, nil
+	return &decoded{&lines{files: files, buffer: bufio.NewReaderSize(nil, 64<<10)}, d}, nil
 }
 
 func (l *lines) size() int64 { return l.files.total() }
 
-func (l *lines) rewind() error { return l.open(0, 0, mark{}) }
+func (l *lines) rewind() error {
+	err := l.Close()
+	l.current, l.begin = 0, 0
+	return err
+}
 
 func (l *lines) seek(m mark) error {
 	i, begin := l.files.at(m.offset)
-	if i == l.current && l.file != nil {
-		return l.place(begin, m)
-	}
-	return l.open(i, begin, m)
-}
-
-// open begins to read the file with this index at a mark.
-func (l *lines) open(i int, begin int64, m mark) error {
-	if err := l.Close(); err != nil {
-		return err
-	}
-	l.current, l.begin = i, begin
 	if i == len(l.files.names) {
-		return nil
+		return &Error{File: l.files.names[i-1], Line: m.line, Err: errChanged}
 	}
-	file, err := os.Open(l.files.names[i])
-	if err != nil {
-		return plain(err, l.files.names[i])
+	if i != l.current || l.file == nil {
+		if err := l.Close(); err != nil {
+			return err
+		}
+		l.current, l.begin = i, begin
+		return l.open(m)
 	}
-	l.file = file
-	return l.place(begin, m)
+	return l.place(m)
 }
 
-// place goes to a mark in the open file.
-func (l *lines) place(begin int64, m mark) error {
+// open begins to read the current file at a mark.
+func (l *lines) open(m mark) (err error) {
 	name := l.files.names[l.current]
-	offset := m.offset - begin
-	if _, err := l.file.Seek(offset, io.SeekStart); err != nil {
+	if l.file, err = os.Open(name); err != nil {
+		l.file = nil
 		return plain(err, name)
 	}
-	l.offset, l.line = offset, max(m.line-1, 0)
-	l.buffer.Reset(l.file)
-	if compressed(name) {
-		if offset != 0 {
-			return &Error{File: name, Err: errors.New("is compressed, there is no going back in it")}
-		}
-		unpacked, err := gzip.NewReader(l.file)
-		if err != nil {
-			return &Error{File: name, Err: fmt.Errorf("decompress: %w", err)}
-		}
-		l.buffer.Reset(unpacked)
+	return l.place(m)
+}
+
+// place goes to a mark in the current file.
+func (l *lines) place(m mark) error {
+	name := l.files.names[l.current]
+	l.offset, l.line = m.offset-l.begin, max(m.line-1, 0)
+	if _, err := l.file.Seek(l.offset, io.SeekStart); err != nil {
+		return plain(err, name)
 	}
+	if !compressed(name) {
+		l.buffer.Reset(l.file)
+		return nil
+	}
+	unpacked, err := gzip.NewReader(l.file)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // an empty file is no end of anything
+	}
+	if err != nil {
+		return &Error{File: name, Err: fmt.Errorf("decompress: %w", err)}
+	}
+	l.buffer.Reset(unpacked)
 	return nil
 }
 
+// leave goes on to the next file.
+func (l *lines) leave() error {
+	l.begin += l.files.sizes[l.current]
+	l.current++
+	return l.Close()
+}
+
 func (l *lines) next() (record, error) {
-	for l.file != nil {
+	for l.current < len(l.files.names) {
+		if l.file == nil {
+			if err := l.open(mark{l.begin, 1}); err != nil {
+				return record{}, errors.Join(err, l.leave())
+			}
+		}
 		r := record{file: l.files.names[l.current], line: l.line + 1, mark: mark{l.begin + l.offset, l.line + 1}}
 		data, err := l.readLine(&r)
 		switch {
-		case err == io.EOF:
-			if err := l.open(l.current+1, l.begin+l.files.sizes[l.current], mark{l.begin + l.files.sizes[l.current], 1}); err != nil {
-				return record{}, err
+		case errors.Is(err, io.EOF):
+			if err = l.leave(); err == nil {
+				continue
 			}
-			continue
+			return record{}, err
 		case err != nil:
 			return record{}, err
 		}
@@ -129,18 +141,19 @@ func (l *lines) readLine(r *record) ([]byte, error) {
 		read += len(part)
 		l.offset += int64(len(part))
 		switch {
-		case err == bufio.ErrBufferFull, err == io.EOF && read > len(part), err == nil && read > len(part):
+		case errors.Is(err, bufio.ErrBufferFull), errors.Is(err, io.EOF) && read > len(part), err == nil && read > len(part):
 			if read <= maxRecord {
 				l.long = append(l.long, part...)
 			}
-			if err == bufio.ErrBufferFull {
+			if errors.Is(err, bufio.ErrBufferFull) {
 				continue
 			}
 			part = l.long
-		case err == io.EOF && read == 0:
+		case errors.Is(err, io.EOF) && read == 0:
 			return nil, io.EOF
-		case err != nil && err != io.EOF:
-			return nil, l.broken(r, err)
+		case err != nil && !errors.Is(err, io.EOF):
+			// A broken file cannot be read on.
+			return nil, errors.Join(r.wrong("read: %w", err), l.leave())
 		}
 		l.line++
 		if read > maxRecord {
@@ -149,15 +162,6 @@ func (l *lines) readLine(r *record) ([]byte, error) {
 		}
 		return part, nil
 	}
-}
-
-// broken is an error of the file itself. A compressed one cannot be read on; the next call begins with the next file.
-func (l *lines) broken(r *record, err error) error {
-	end := l.begin + l.files.sizes[l.current]
-	if err := l.open(l.current+1, end, mark{end, 1}); err != nil {
-		return err
-	}
-	return r.wrong("read: %w", err)
 }
 
 func (l *lines) Close() error {

@@ -72,7 +72,7 @@ func (l library) read(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	if filepath.IsAbs(path) {
 		if path, err = within(l.folder, path); err != nil {
 			return nil, err
@@ -82,8 +82,8 @@ func (l library) read(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("file %q: %w", clipped(path), reasonOf(err))
 	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+	defer func() { _ = file.Close() }()
+	if info, statErr := file.Stat(); statErr != nil || !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("file %q: is not a regular file", clipped(path))
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxRecord+1))

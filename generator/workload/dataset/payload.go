@@ -68,18 +68,14 @@ func (d *inputs) decode(r *record) (entry, error) {
 		var err error
 		switch string(key) {
 		case "session_id":
-			session, err = text(value)
+			session, err = sessionName(value)
 		case "payloads", "payload":
 			if out.rows != nil {
 				return errors.New("payload and payloads exclude each other")
 			}
-			err = elements(value, func(i int, v []byte) error {
-				row := Row{SelfContained: true}
-				if err := row.setPayload(v); err != nil {
-					return err
-				}
-				out.rows = append(out.rows, row)
-				return nil
+			err = elements(value, func(_ int, v []byte) error {
+				out.rows = append(out.rows, Row{SelfContained: true})
+				return out.rows[len(out.rows)-1].setPayload(v)
 			})
 		}
 		return err
@@ -128,7 +124,7 @@ func (r *Row) setPayload(body []byte) error {
 // messages reads a list of messages as protocols with messages have them. Each is kept as it is.
 func messages(value []byte) ([]prompt.Message, error) {
 	var out []prompt.Message
-	err := elements(value, func(i int, v []byte) error {
+	err := elements(value, func(_ int, v []byte) error {
 		hasRole := false
 		err := members(v, func(key, _ []byte) error {
 			hasRole = hasRole || string(key) == "role"
@@ -152,7 +148,7 @@ func messages(value []byte) ([]prompt.Message, error) {
 // tools reads a list of tool definitions, which is kept as it is.
 func tools(value []byte) (json.RawMessage, error) {
 	n := 0
-	err := elements(value, func(i int, v []byte) error {
+	err := elements(value, func(_ int, v []byte) error {
 		n++
 		if v[0] != '{' {
 			return fmt.Errorf("must be an object, got %s", kind(v))

@@ -92,8 +92,7 @@ func (d *decoded) read() (entry, error) {
 	}
 	e, err := d.decode(&r)
 	if err != nil {
-		var positioned *Error
-		if !errors.As(err, &positioned) {
+		if _, positioned := errors.AsType[*Error](err); !positioned {
 			err = &Error{File: r.file, Line: r.line, Err: err}
 		}
 		return entry{}, err

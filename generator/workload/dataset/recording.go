@@ -114,7 +114,7 @@ func (r *Recording) restart() error {
 func (r *Recording) fill() error {
 	for !r.ended && len(r.window) < windowRows && r.cost < windowBytes {
 		e, err := r.source.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			r.ended = true
 			break
 		}

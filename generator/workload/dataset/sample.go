@@ -78,10 +78,10 @@ func (s *sequential) next() (*Conversation, error) { return wrapped(s.from) }
 // wrapped gives the next conversation of a, from the beginning if the end was reached.
 func wrapped(a *assembler) (*Conversation, error) {
 	c, err := a.next()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		c, err = a.next()
 	}
-	if err == io.EOF { // a whole pass without one
+	if errors.Is(err, io.EOF) { // a whole pass without one
 		err = &Error{File: a.source.config.File, Err: errNothing}
 	}
 	return c, err
@@ -128,10 +128,10 @@ func (s *shuffled) next() (*Conversation, error) {
 	s.ended = s.ended && len(s.held) > 0
 	for empty := 0; !s.ended; empty++ {
 		err := s.fill()
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		s.ended = err == io.EOF && len(s.held) > 0
+		s.ended = errors.Is(err, io.EOF) && len(s.held) > 0
 		if len(s.held) > 0 {
 			break
 		}
@@ -165,19 +165,19 @@ func (d *drawn) refill() error {
 	}
 	err := d.fill()
 	switch {
-	case err == io.EOF && first && len(d.held) > 0:
+	case errors.Is(err, io.EOF) && first && len(d.held) > 0:
 		d.all = true
-	case err == io.EOF:
-		c, err := wrapped(d.from)
-		if err != nil {
-			return err
+		return nil
+	case errors.Is(err, io.EOF):
+		c, nextErr := wrapped(d.from)
+		if nextErr != nil {
+			return nextErr
 		}
 		d.held = append(d.held, c)
 		d.cost += c.cost()
-	case err != nil:
-		return err
+		return nil
 	}
-	return nil
+	return err
 }
 
 // clone copies what a caller may change.

@@ -198,3 +198,20 @@ func TestPoolsOfAFolderAreDrawnFromEachByItself(t *testing.T) {
 		}
 	}
 }
+
+func TestFileOfTooManyRowsForAnIndexIsShuffledInAWindow(t *testing.T) {
+	t.Parallel()
+	file := written(t, "a.csv", "Timestamp,Request tokens,Response tokens\n"+strings.Repeat("1,1,1\n", 1<<20+1))
+	d := sampled(t, dataset.Shuffle, dataset.BurstGPTTrace, file, 1)
+	last := 0
+	for range 1000 {
+		c, err := d.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = max(last, c.Rows[0].Line)
+	}
+	if last < 8000 || last > 16384+1002 {
+		t.Errorf("asked up to line %d", last)
+	}
+}

@@ -23,12 +23,11 @@ func decodeShareGPT(element []byte) (entry, error) {
 		var err error
 		switch string(key) {
 		case "id":
-			id, err = text(value)
+			id, err = sessionName(value)
 		case "conversations":
 			err = elements(value, func(_ int, v []byte) error {
-				line, err := oneSaid(v)
-				lines = append(lines, line)
-				return err
+				lines = append(lines, said{})
+				return lines[len(lines)-1].read(v)
 			})
 		}
 		return err
@@ -62,22 +61,17 @@ const (
 
 func estimate(s string) int { return (len(s) + 3) / 4 }
 
-func oneSaid(value []byte) (said, error) {
-	var out said
-	err := members(value, func(key, v []byte) error {
-		if null(v) {
-			return nil
-		}
-		var err error
-		switch string(key) {
-		case "from":
-			out.from, err = text(v)
-		case "value":
-			out.value, err = text(v)
+func (s *said) read(value []byte) error {
+	return members(value, func(key, v []byte) (err error) {
+		switch {
+		case null(v):
+		case string(key) == "from":
+			s.from, err = text(v)
+		case string(key) == "value":
+			s.value, err = text(v)
 		}
 		return err
 	})
-	return out, err
 }
 
 // pairs finds the questions of the human that are followed by an answer of the model. Where nobody is named, the first two contributions

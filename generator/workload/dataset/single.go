@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
@@ -38,13 +39,15 @@ func (d *turnDecoder) conversation(line []byte) (entry, error) {
 		var err error
 		switch string(key) {
 		case "session_id":
-			session, err = text(value)
+			session, err = sessionName(value)
 		case "turns":
 			err = elements(value, func(_ int, v []byte) error {
 				out.rows = append(out.rows, Row{})
-				cost, err := d.turn(v, &out.rows[len(out.rows)-1])
-				out.cost += cost
-				return err
+				cost, wrong := d.turn(v, &out.rows[len(out.rows)-1])
+				if out.cost += cost; wrong == nil && out.cost > maxRecord {
+					wrong = fmt.Errorf("the media of the conversation are larger than %d MiB", maxRecord>>20)
+				}
+				return wrong
 			})
 		}
 		return err

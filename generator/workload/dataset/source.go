@@ -33,7 +33,7 @@ func (s *source) next() (entry, error) {
 		e, err := s.read()
 		var positioned *Error
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return entry{}, s.again()
 		case errors.As(err, &positioned):
 			s.skip(err)

@@ -26,13 +26,9 @@ func decodeSpeedBench(line []byte) (entry, error) {
 		case "category":
 			category, err = text(value)
 		case "messages":
-			err = elements(value, func(i int, v []byte) error {
-				row, err := speedBenchTurn(v)
-				if err != nil {
-					return err
-				}
-				out.rows = append(out.rows, row)
-				return nil
+			err = elements(value, func(_ int, v []byte) error {
+				out.rows = append(out.rows, Row{})
+				return out.rows[len(out.rows)-1].setSpeedBench(v)
 			})
 		}
 		return err
@@ -52,7 +48,7 @@ func decodeSpeedBench(line []byte) (entry, error) {
 	return out, err
 }
 
-func speedBenchTurn(value []byte) (Row, error) {
+func (r *Row) setSpeedBench(value []byte) error {
 	var role, content string
 	err := members(value, func(key, v []byte) error {
 		var err error
@@ -71,5 +67,6 @@ func speedBenchTurn(value []byte) (Row, error) {
 	case strings.HasPrefix(content, withheld):
 		err = errors.New("has no text: the file holds only what is public of the benchmark, fetch the whole from its source")
 	}
-	return Row{Prompt: prompt.Prompt{Messages: []prompt.Message{prompt.TextMessage(prompt.Role(role), content)}}}, err
+	r.Prompt.Messages = []prompt.Message{prompt.TextMessage(prompt.Role(role), content)}
+	return err
 }

@@ -27,7 +27,7 @@ type tracelab struct {
 }
 
 func openTraceLab(c *settings) (reader, error) {
-	rounds := &tracelabLines{settings: c, sessions: map[string]*tracelabSession{}}
+	rounds := &tracelabLines{settings: c, ahead: tracelabBytes, sessions: map[string]*tracelabSession{}}
 	lines, err := openLines(c, rounds)
 	if err != nil {
 		return nil, err
@@ -61,9 +61,9 @@ func (t *tracelab) read() (entry, error) {
 
 // fill reads on until the look-ahead is full or the file ends, and takes the sessions that seem to be over.
 func (t *tracelab) fill() error {
-	for t.rounds.bytes < tracelabBytes && t.rounds.count < tracelabRounds {
+	for t.rounds.bytes < t.rounds.ahead && t.rounds.count < tracelabRounds {
 		e, err := t.reader.read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			t.ended = true
 			break
 		}
@@ -79,6 +79,7 @@ func (t *tracelab) fill() error {
 // tracelabLines collects what the lines tell by session. It is their decoder.
 type tracelabLines struct {
 	settings *settings
+	ahead    int64 // how many bytes of lines are looked at together
 	file     string
 	sessions map[string]*tracelabSession
 	read     int64 // bytes of lines so far
@@ -127,7 +128,7 @@ func (t *tracelabLines) take(all bool) []*tracelabSession {
 	adopt(sessions)
 	var out []*tracelabSession
 	for _, s := range sessions {
-		if s.parent != nil || !all && s.last > t.read-tracelabBytes/2 {
+		if s.parent != nil || !all && s.last > t.read-t.ahead/2 {
 			continue
 		}
 		out = append(out, s)
@@ -136,32 +137,36 @@ func (t *tracelabLines) take(all bool) []*tracelabSession {
 			t.count -= len(gone.rounds)
 		}
 	}
-	t.bytes = min(t.bytes, tracelabBytes/2)
+	t.bytes = min(t.bytes, t.ahead/2)
 	return out
 }
 
 // entry makes the rows of a session.
 func (t *tracelabLines) entry(s *tracelabSession) entry {
-	root, calls := t.conversation(s)
+	calls, ids := s.mint(t.settings.BlockSize)
+	root := t.conversation(s, calls)
+	out := entry{cost: len(calls)*rowBytes + ids*8}
 	for _, agent := range s.agents {
-		conversation, _ := t.conversation(agent)
-		root.begin(conversation, calls, agent.within.until, s.before(agent.within.from))
+		others, ids := agent.mint(t.settings.BlockSize)
+		root.begin(t.conversation(agent, others), calls, agent.within.until, s.before(agent.within.from))
+		out.cost += len(others)*rowBytes + ids*8
 	}
-	return entry{rows: root.Rows, cost: root.cost()}
+	out.rows = root.Rows
+	return out
 }
 
-func (t *tracelabLines) conversation(s *tracelabSession) (Conversation, []call) {
-	calls := s.mint(t.settings.BlockSize)
-	return t.settings.conversation(s.id, t.file, calls, t.settings.BlockSize), calls
+func (t *tracelabLines) conversation(s *tracelabSession, calls []call) Conversation {
+	return t.settings.conversation(s.id, t.file, calls, t.settings.BlockSize)
 }
 
 // mint makes the blocks of the session's prompts: each keeps as many of the one before as it had tokens in the cache, the others are new.
-// New ids follow from the session's, so that they are the same in each pass and no other session's.
-func (s *tracelabSession) mint(size int) []call {
+// New ids follow from the session's, so that they are the same in each pass and no other session's. What prompts share they share in memory
+// too: held is how many ids that are.
+func (s *tracelabSession) mint(size int) (out []call, held int) {
 	hash := fnv.New64a()
 	_, _ = io.WriteString(hash, s.id)
 	next := mix(hash.Sum64())
-	out := make([]call, len(s.rounds))
+	out = make([]call, len(s.rounds))
 	var ids []uint64
 	for i := range s.rounds {
 		r := &s.rounds[i]
@@ -169,7 +174,9 @@ func (s *tracelabSession) mint(size int) []call {
 		kept := min(r.prefix/size, len(ids), blocks)
 		if kept < len(ids) {
 			ids = slices.Clone(ids[:kept]) // the round before keeps the others
+			held += kept
 		}
+		held += blocks - len(ids)
 		for len(ids) < blocks {
 			ids = append(ids, next)
 			next++
@@ -177,5 +184,5 @@ func (s *tracelabSession) mint(size int) []call {
 		out[i] = r.call
 		out[i].ids = slices.Clip(ids)
 	}
-	return out
+	return out, held
 }

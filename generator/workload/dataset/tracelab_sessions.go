@@ -67,14 +67,18 @@ func (s *tracelabSession) before(at time.Duration) int {
 	return i - 1
 }
 
+// owner is whose agents a session can have.
+type owner struct{ user, project string }
+
+// spawn is a period of a session in which a sub-agent may have run.
+type spawn struct {
+	period
+	by *tracelabSession
+}
+
 // adopt infers which sessions are sub-agents: those of the same user and project that lie wholly within a period of another session, the
 // tightest if there are several. The sub-agent of a sub-agent stays a session of its own.
 func adopt(sessions []*tracelabSession) {
-	type owner struct{ user, project string }
-	type spawn struct {
-		period
-		by *tracelabSession
-	}
 	spawns := map[owner][]spawn{}
 	for _, s := range sessions {
 		s.parent, s.agents = nil, nil
@@ -86,27 +90,28 @@ func adopt(sessions []*tracelabSession) {
 		}
 	}
 	for _, s := range sessions {
-		if len(s.rounds) == 0 {
-			continue
-		}
-		for _, w := range spawns[owner{s.user, s.project}] {
-			if w.by != s && w.holds(s.span) && (s.parent == nil || w.until-w.from < s.within.until-s.within.from) {
-				s.parent, s.within = w.by, w.period
-			}
-		}
+		s.find(spawns[owner{s.user, s.project}])
 	}
-	var nested []*tracelabSession
+	nested := map[*tracelabSession]bool{}
 	for _, s := range sessions {
-		if s.parent != nil && s.parent.parent != nil {
-			nested = append(nested, s)
-		}
-	}
-	for _, s := range nested {
-		s.parent = nil
+		nested[s] = s.parent != nil && s.parent.parent != nil
 	}
 	for _, s := range sessions {
-		if s.parent != nil {
+		switch {
+		case nested[s]:
+			s.parent = nil
+		case s.parent != nil:
 			s.parent.agents = append(s.parent.agents, s)
+		}
+	}
+}
+
+// find chooses the session that began this one.
+func (s *tracelabSession) find(spawns []spawn) {
+	for _, w := range spawns {
+		fits := len(s.rounds) > 0 && w.by != s && w.holds(s.span)
+		if fits && (s.parent == nil || w.until-w.from < s.within.until-s.within.from) {
+			s.parent, s.within = w.by, w.period
 		}
 	}
 }
@@ -147,40 +152,26 @@ func (s *tracelabSession) add(line *tracelabLine) {
 }
 
 func readTracelab(data []byte) (tracelabLine, error) {
-	var out tracelabLine
+	out := tracelabLine{round: tracelabRound{call: call{input: -1}}}
 	var reasoning, appended int
-	lengths := false
-	asked, answered := period{}, period{}
+	texts := map[string]*string{"session_id": &out.session, "user": &out.user, "project": &out.project, "provider": &out.provider}
+	lengths := map[string]*int{
+		"input_tokens_total": &out.round.input, "prefix_tokens": &out.round.prefix, "newly_append_tokens": &appended,
+		"output_tokens": &out.round.output, "reasoning_output_tokens": &reasoning,
+	}
 	err := object(data, func(key, value []byte) error {
-		if null(value) {
-			return nil
-		}
 		var err error
-		switch string(key) {
-		case "session_id":
-			out.session, err = text(value)
-		case "user":
-			out.user, err = text(value)
-		case "project":
-			out.project, err = text(value)
-		case "provider":
-			out.provider, err = text(value)
-		case "round_index":
+		switch name := string(key); {
+		case null(value):
+		case texts[name] != nil:
+			*texts[name], err = text(value)
+		case lengths[name] != nil:
+			*lengths[name], err = length(value, 0)
+		case name == "round_index":
 			out.round.index, err = whole(value, 0)
-		case "input_tokens_total":
-			out.round.input, err = length(value, 0)
-			lengths = true
-		case "prefix_tokens":
-			out.round.prefix, err = length(value, 0)
-		case "newly_append_tokens":
-			appended, err = length(value, 0)
-		case "output_tokens":
-			out.round.output, err = length(value, 0)
-		case "reasoning_output_tokens":
-			reasoning, err = length(value, 0)
-		case "timing_events":
-			asked, answered, err = out.events(value)
-		case "tools":
+		case name == "timing_events":
+			err = out.events(value)
+		case name == "tools":
 			err = out.readTools(value)
 		}
 		return err
@@ -190,48 +181,33 @@ func readTracelab(data []byte) (tracelabLine, error) {
 		return out, err
 	case out.session == "":
 		return out, errors.New("session_id: is missing")
-	}
-	if !lengths {
+	case out.round.input < 0:
 		out.round.input = out.round.prefix + appended
 	}
 	out.round.prefix = min(out.round.prefix, out.round.input)
 	out.round.output += reasoning
-	out.time(asked, answered)
 	return out, nil
 }
 
-// time finds when the round was asked: when the last thing that it answers had come, or else when the answer began. The answer took until the
-// last thing that the model said.
-func (l *tracelabLine) time(asked, answered period) {
-	l.round.think = -1
-	switch {
-	case asked != (period{}):
-		l.round.at, l.asked = asked.until, true
-	case answered != (period{}):
-		l.round.at, l.asked = answered.from, true
-	}
-	l.round.took = max(0, answered.until-l.round.at)
-}
-
-// events reads when the things happened that the round answers, and when those that it said.
-func (l *tracelabLine) events(value []byte) (asked, answered period, err error) {
-	err = elements(value, func(_ int, v []byte) error {
+// events reads what happened in the round. It was asked when the last thing that it answers had come, or else when the answer began, which
+// took until the last thing that the model said.
+func (l *tracelabLine) events(value []byte) error {
+	var asked, answered period
+	err := elements(value, func(_ int, v []byte) error {
 		kind, at := "", time.Duration(0)
-		err := members(v, func(key, value []byte) error {
-			if null(value) {
-				return nil
-			}
+		inner := members(v, func(key, value []byte) error {
 			var err error
-			switch string(key) {
-			case "event_type":
+			switch {
+			case null(value):
+			case string(key) == "event_type":
 				kind, err = text(value)
-			case "timestamp":
+			case string(key) == "timestamp":
 				at, err = instant(value)
 			}
 			return err
 		})
-		if err != nil || at == 0 {
-			return err
+		if inner != nil || at == 0 {
+			return inner
 		}
 		l.span.grow(at)
 		switch kind {
@@ -242,23 +218,28 @@ func (l *tracelabLine) events(value []byte) (asked, answered period, err error) 
 		}
 		return nil
 	})
-	return asked, answered, err
+	switch {
+	case asked != (period{}):
+		l.round.at, l.asked = asked.until, true
+	case answered != (period{}):
+		l.round.at, l.asked = answered.from, true
+	}
+	l.round.took = max(0, answered.until-l.round.at)
+	return err
 }
 
 func (l *tracelabLine) readTools(value []byte) error {
 	return elements(value, func(_ int, v []byte) error {
 		var tool tracelabTool
 		err := members(v, func(key, value []byte) error {
-			if null(value) {
-				return nil
-			}
 			var err error
-			switch string(key) {
-			case "tool_name":
+			switch {
+			case null(value):
+			case string(key) == "tool_name":
 				tool.name, err = text(value)
-			case "emitted_at":
+			case string(key) == "emitted_at":
 				tool.emitted, err = instant(value)
-			case "result_at":
+			case string(key) == "result_at":
 				tool.result, err = instant(value)
 			}
 			return err

@@ -99,7 +99,7 @@ func (r *Row) setTime(key string, value []byte) (err error) {
 	case "delay":
 		r.Delay, err = span(value, time.Millisecond)
 	case "session_id":
-		r.Session, err = text(value)
+		r.Session, err = sessionName(value)
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func (d *turnDecoder) content(c *contents, key string, value []byte) error {
 		if key == m.one {
 			return d.add(c, m.kind, d.name, value)
 		}
-		return elements(value, func(i int, v []byte) error {
+		return elements(value, func(_ int, v []byte) error {
 			if err := d.item(c, m.kind, v); err != nil {
 				return err
 			}
@@ -196,7 +196,9 @@ func (d *turnDecoder) add(c *contents, kind prompt.Kind, name string, value []by
 		}
 	}
 	part.Name = name
-	c.cost += len(part.Data)
+	if c.cost += len(part.Data); c.cost > maxRecord {
+		return fmt.Errorf("the media of a turn are larger than %d MiB", maxRecord>>20)
+	}
 	c.parts[kind] = append(c.parts[kind], part)
 	return nil
 }

@@ -7,17 +7,22 @@ import (
 )
 
 // weka reads documents of JSON with one recorded agent each: the lengths and the blocks of its prompts, and those of its sub-agents, which
-// ran beside it. Instants and durations are in seconds. Hash ids mean the same in the whole document and nothing outside it.
+// ran beside it. Instants and durations are in seconds, instants from the beginning of the trace: a recording of many has one behind the
+// other. Hash ids mean the same in the whole document and nothing outside it.
 type weka struct {
 	settings *settings
 	seen     *recent[string, int64] // where each trace stands
+	begin    time.Duration          // of the next trace in the recording
 }
 
 func openWeka(c *settings) (reader, error) {
 	return openDocuments(c, &weka{settings: c, seen: newRecent[string, int64](pastSessions)})
 }
 
-func (w *weka) reset() { w.seen.clear() }
+func (w *weka) reset() {
+	w.seen.clear()
+	w.begin = 0
+}
 
 // wekaTrace is what a document tells.
 type wekaTrace struct {
@@ -62,7 +67,21 @@ func (w *weka) decode(r *record) (entry, error) {
 		}
 		names[a.id] = true
 	}
+	root.shift(w.begin)
+	w.begin += t.end()
 	return entry{rows: root.Rows, left: left}, nil
+}
+
+// end is when the last answer of the trace ended.
+func (t *wekaTrace) end() time.Duration {
+	end := time.Duration(0)
+	for i := range t.calls {
+		end = max(end, t.calls[i].at+t.calls[i].took)
+	}
+	for i := range t.agents {
+		end = max(end, t.agents[i].until)
+	}
+	return end
 }
 
 // place finds when the sub-agent ended if that is not recorded, and brings its calls to the clock of the trace: older recordings have those
@@ -191,13 +210,13 @@ func (a *wekaAgent) read(value []byte) error {
 			a.ended = true
 		case "requests":
 			err = elements(value, func(_ int, v []byte) error {
-				kind, err := typeOf(v)
+				kind, inner := typeOf(v)
 				var c call
-				if err == nil {
-					err = c.read(v, kind)
+				if inner == nil {
+					inner = c.read(v, kind)
 				}
 				a.calls = append(a.calls, c)
-				return err
+				return inner
 			})
 		case "type", "subagent_type", "total_tokens", "tool_use_count", "status", "models", "tool_tokens", "system_tokens":
 		default:
@@ -221,14 +240,12 @@ func (c *call) read(value []byte, kind string) error {
 	if kind != "n" && kind != "s" {
 		return fmt.Errorf("type: must be n, s or subagent (in a trace), got %q", clipped(kind))
 	}
-	c.think, c.line = -1, 1
-	missing := map[string]bool{"t": true, "in": true, "out": true}
+	*c = call{at: -1, think: -1, input: -1, output: -1, line: 1}
 	err := members(value, func(key, value []byte) error {
 		if null(value) {
 			return nil
 		}
 		var err error
-		delete(missing, string(key))
 		switch string(key) {
 		case "t":
 			c.at, err = span(value, time.Second)
@@ -242,24 +259,36 @@ func (c *call) read(value []byte, kind string) error {
 			c.took, err = elapsed(value, time.Second)
 		case "think_time":
 			c.think, err = elapsed(value, time.Second)
-		case "type", "model", "input_types", "output_types", "stop":
-		case "ttft":
-			if kind != "s" {
-				err = errors.New("only streamed calls have it")
-			}
 		default:
-			err = errUnknownKey
+			err = ignored(string(key), kind)
 		}
 		return err
 	})
-	if err == nil {
-		for _, key := range []string{"t", "in", "out"} {
-			if missing[key] {
-				return fmt.Errorf("%s: is missing", key)
-			}
-		}
+	switch {
+	case err != nil:
+		return err
+	case c.at < 0:
+		return errors.New("t: is missing")
+	case c.input < 0:
+		return errors.New("in: is missing")
+	case c.output < 0:
+		return errors.New("out: is missing")
 	}
-	return err
+	return nil
+}
+
+// ignored tells of a key of a call that does not change what is asked whether it is known.
+func ignored(key, kind string) error {
+	switch key {
+	case "type", "model", "input_types", "output_types", "stop":
+		return nil
+	case "ttft":
+		if kind == "s" {
+			return nil
+		}
+		return errors.New("only streamed calls have it")
+	}
+	return errUnknownKey
 }
 
 // elapsed is span for what was measured: clocks that were set back make it negative.

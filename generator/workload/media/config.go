@@ -23,8 +23,8 @@ const (
 // AudioFormat is how made-up clips are encoded.
 type AudioFormat string
 
-// WAV is uncompressed sound.
-const WAV AudioFormat = "wav"
+// The format of clips.
+const WAV AudioFormat = "wav" // uncompressed
 
 // Images are the pictures of each message.
 type Images struct {
@@ -150,3 +150,9 @@ func (v *Video) Validate(path string) []error {
 	}
 	return c.errs
 }
+
+// IsZero tells that there are no pictures, for printing.
+func (i Images) IsZero() bool { return i.Count == 0 }
+
+// IsZero tells that there are no clips, for printing.
+func (a Audio) IsZero() bool { return a.Count == 0 }

@@ -104,6 +104,9 @@ func parse(data []byte) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.whole, err = f.Model.unmerged(ranks); err != nil {
+		return nil, err
+	}
 	core, err := tiktoken.NewCoreBPE(ranks, nil, `[\s\S]+`) // pieces come split
 	if err != nil {
 		return nil, fmt.Errorf("byte pairs: %w", err)
@@ -192,35 +195,38 @@ func (m *model) ranks() (map[string]int, error) {
 	for b := range 256 {
 		ranks[string([]byte{byte(b)})] = b
 	}
-	add := func(token []byte) { // keeps the rank of the first merge that makes a token
-		if _, ok := ranks[string(token)]; !ok {
-			ranks[string(token)] = len(ranks)
-		}
-	}
-	if err := eachMerge(m.Merges, func(merged string) error {
+	err := eachMerge(m.Merges, func(merged string) error {
 		token, ok := letters.decode(merged)
 		if !ok {
 			return fmt.Errorf("merge %q is not of byte-level BPE", merged)
 		}
-		add(token)
+		if _, known := ranks[string(token)]; !known { // the first merge that makes a token decides
+			ranks[string(token)] = len(ranks)
+		}
 		return nil
-	}); err != nil {
-		return nil, err
-	}
+	})
+	return ranks, err
+}
+
+// unmerged are the tokens that no merge makes, but which a whole piece may be where the model looks that up first.
+func (m *model) unmerged(ranks map[string]int) (map[string]bool, error) {
 	if !m.IgnoreMerges {
-		return ranks, nil
+		return nil, nil
 	}
-	// A piece that is a token is one, whatever merges there are.
 	var vocabulary map[string]int
 	if err := json.Unmarshal(m.Vocab, &vocabulary); err != nil {
 		return nil, fmt.Errorf("vocab: %w", err)
 	}
+	letters := letterBytes()
+	out := map[string]bool{}
 	for text := range vocabulary {
 		if token, ok := letters.decode(text); ok {
-			add(token)
+			if _, merged := ranks[string(token)]; !merged {
+				out[string(token)] = true
+			}
 		}
 	}
-	return ranks, nil
+	return out, nil
 }
 
 // alphabet tells which byte each letter of byte-level BPE stands for.

@@ -31,6 +31,7 @@ const (
 type Tokenizer struct {
 	splits    []*regexp2.Regexp
 	nfc       bool
+	whole     map[string]bool // pieces that are tokens although no merge makes them
 	bytePairs *tiktoken.Tiktoken
 
 	mu    sync.RWMutex
@@ -69,6 +70,9 @@ func (t *Tokenizer) count(text string, splits []*regexp2.Regexp) (sum int) {
 
 // piece counts what is not split any more.
 func (t *Tokenizer) piece(text string) (sum int) {
+	if t.whole[text] {
+		return 1
+	}
 	for len(text) > maxPiece {
 		sum += len(t.bytePairs.EncodeOrdinary(text[:maxPiece]))
 		text = text[maxPiece:]

@@ -152,8 +152,9 @@ func (c *Column) whole(v parquet.Value) (uint64, error) {
 			return 0, fmt.Errorf("column %q: %v is not a whole number", c.name, f)
 		}
 		return uint64(int64(f)), nil
+	default:
+		return 0, fmt.Errorf("column %q holds %s, not numbers", c.name, v.Kind())
 	}
-	return 0, fmt.Errorf("column %q holds %s, not numbers", c.name, v.Kind())
 }
 
 // at calls do with each value of a row.

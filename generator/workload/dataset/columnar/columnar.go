@@ -48,7 +48,7 @@ type rowGroup struct {
 // Open reads the footer of the file behind r.
 func Open(r io.ReaderAt, size int64) (f *File, err error) {
 	defer recovered(&err)
-	if err := checkFooter(r, size); err != nil {
+	if err = checkFooter(r, size); err != nil {
 		return nil, err
 	}
 	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(readBuffer))

@@ -187,10 +187,10 @@ func TestForeignFilesAreRead(t *testing.T) {
 			f := open(t, data)
 			id, text, hashes := column(t, f, "id"), column(t, f, "text"), column(t, f, "hashes")
 			for _, row := range []int64{0, 1, 2, 150, 299, 7, 8, 298} {
-				n, _, err := id.Int(row)
+				n, _, err1 := id.Int(row)
 				said, _, err2 := text.Text(row)
 				got, err3 := hashes.Ints(row, nil)
-				if err := errors.Join(err, err2, err3); err != nil {
+				if err = errors.Join(err1, err2, err3); err != nil {
 					t.Fatalf("row %d: %v", row, err)
 				}
 				var want []uint64
@@ -224,6 +224,7 @@ func TestValuesOfTheWrongKindAreErrors(t *testing.T) {
 		"a list of lists":         func() error { _, err := f.Column("nested"); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if err := read(); err == nil {
 				t.Error("got no error")
 			}
@@ -298,7 +299,7 @@ func FuzzOpen(f *testing.F) {
 			f.Add(written(f, samples(3), 2, parquet.Compression(codec), parquet.DataPageVersion(version), parquet.PageBufferSize(64)))
 		}
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Fuzz(func(_ *testing.T, data []byte) {
 		file, err := Open(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			return

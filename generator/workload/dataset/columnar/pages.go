@@ -76,6 +76,7 @@ func (c *chunk) find(end, values int64, list bool) error {
 		}
 		p.length = int64(len(p.header)) + int64(header.CompressedPageSize)
 		switch header.Type {
+		case format.IndexPage: // nothing uses them
 		case format.DictionaryPage:
 			c.dictionary = p
 		case format.DataPage, format.DataPageV2:
@@ -143,7 +144,8 @@ func refers(h *format.PageHeader) bool {
 	if h.Type == format.DataPageV2 {
 		encoding = h.DataPageHeaderV2.V.Encoding
 	}
-	return h.Type != format.DictionaryPage && (encoding == format.PlainDictionary || encoding == format.RLEDictionary)
+	old := encoding == format.PlainDictionary //nolint:staticcheck // deprecated for writers, and there are files that have it
+	return h.Type != format.DictionaryPage && (old || encoding == format.RLEDictionary)
 }
 
 // pageValues is how many values, or entries of a dictionary, a page has.

@@ -1,0 +1,290 @@
+package generator_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/dataset"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// These tests run a whole target in the time of a synctest bubble against a server that lives there too, so that every instant is exact.
+
+// play runs a target for a time of the bubble against a server and gives its rig. meanwhile, if not nil, runs beside it.
+func play(t *testing.T, length time.Duration, server client, configure func(*rig), meanwhile func(*generator.Target)) (*rig, int64) {
+	t.Helper()
+	r := newRig(t, "http://simulated", func(c *generator.TargetConfig) {
+		c.Client.Timestamps = transport.ReadTimestamps
+		c.SLOs = nil
+	})
+	configure(r)
+	wait(time.Second) // the instant 0 means that something did not happen
+	target := r.target(t)
+	target.Carry(server)
+	anchor := r.clock.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
+	if meanwhile != nil {
+		go meanwhile(target)
+	}
+	target.Run(ctx, time.Hour, 0)
+	return r, anchor
+}
+
+// client is what carries requests in these tests.
+type client interface {
+	Do(ctx context.Context, request *transport.Request, timeline *metrics.Timeline, handler transport.Handler) transport.Answer
+	Close()
+}
+
+// starts are when requests were wanted and started, in milliseconds of the run.
+func (r *rig) starts(anchor int64) (sched, start []int64) {
+	for _, o := range r.records() {
+		sched = append(sched, (o.record.Time.Sched-anchor)/1e6)
+		start = append(start, (o.record.Time.Start-anchor)/1e6)
+	}
+	return sched, start
+}
+
+// serving takes that long for each request.
+func serving(clock *metrics.SystemClock, length time.Duration) *simulated {
+	return &simulated{clock: clock, service: always(length)}
+}
+
+// lazily makes the server when the clock of the rig is known.
+type lazily struct {
+	client
+
+	make func() client
+}
+
+func (l *lazily) Do(ctx context.Context, request *transport.Request, timeline *metrics.Timeline, handler transport.Handler) transport.Answer {
+	if l.client == nil {
+		l.client = l.make()
+	}
+	return l.client.Do(ctx, request, timeline, handler)
+}
+
+func (*lazily) Close() {}
+
+func wantInstants(t *testing.T, what string, want, got []int64) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s in ms (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestAClosedLoopNeverHammers(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		service time.Duration
+		want    []int64
+	}{
+		"a quick server is asked once in min_interval": {100 * time.Millisecond, []int64{0, 1000, 2000, 3000}},
+		"a slow one when it has answered":              {1500 * time.Millisecond, []int64{0, 1500, 3000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var rg *rig
+				server := &lazily{make: func() client { return serving(rg.clock, test.service) }}
+				r, anchor := play(t, 3500*time.Millisecond, server, func(r *rig) {
+					rg = r
+					r.config.Load.Mode, r.config.Load.Concurrency = load.Closed, 1
+				}, nil)
+				_, start := r.starts(anchor)
+				wantInstants(t, "starts", test.want, start)
+			})
+		})
+	}
+}
+
+func TestAProbeThatStillRunsIsNotDoubled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var rg *rig
+		server := &lazily{make: func() client { return serving(rg.clock, 2500*time.Millisecond) }}
+		r, anchor := play(t, 6500*time.Millisecond, server, func(r *rig) {
+			rg = r
+			r.config.Load.Mode, r.config.Load.Interval = load.Probe, time.Second
+		}, nil)
+		_, start := r.starts(anchor)
+		wantInstants(t, "starts", []int64{0, 3000, 6000}, start)
+		if got := r.series(t, "aiperf_arrivals_dropped_total", "reason", "overlap"); got != 4 {
+			t.Errorf("%v overlaps, want 4", got)
+		}
+	})
+}
+
+func TestAUserWaitsForTheAnswerBefore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var rg *rig
+		server := &lazily{make: func() client { return serving(rg.clock, 2500*time.Millisecond) }}
+		r, anchor := play(t, 4500*time.Millisecond, server, func(r *rig) {
+			rg = r
+			r.config.Load.Mode, r.config.Load.Users, r.config.Load.Rate = load.Users, 2, 1
+			r.config.Workload.Turns = workload.Length{Mean: 3}
+		}, nil)
+		sched, start := r.starts(anchor)
+		// Each user asks every two seconds, and an answer takes 2.5: the second question of each waits for half a second.
+		wantInstants(t, "wishes", []int64{0, 1000, 2000, 3000}, sched)
+		wantInstants(t, "starts", []int64{0, 1000, 2500, 3500}, start)
+	})
+}
+
+func TestAPauseLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var rg *rig
+		server := &lazily{make: func() client { return serving(rg.clock, 100*time.Millisecond) }}
+		r, anchor := play(t, 10500*time.Millisecond, server, func(r *rig) {
+			rg = r
+			r.config.Load.Rate = 1
+		}, func(target *generator.Target) {
+			wait(2500 * time.Millisecond)
+			target.Pause(true)
+			wait(time.Second)
+			if got := rg.series(t, "aiperf_load_target_rate"); got != 0 {
+				t.Errorf("a paused target asks for %v/s", got)
+			}
+			wait(5 * time.Second)
+			target.Pause(false)
+			wait(time.Second)
+			if got := rg.series(t, "aiperf_load_target_rate"); got != 1 {
+				t.Errorf("a resumed target asks for %v/s", got)
+			}
+		})
+		_, start := r.starts(anchor)
+		wantInstants(t, "starts", []int64{0, 1000, 2000, 9000, 10000}, start)
+		if got := r.series(t, "aiperf_arrivals_total"); got != 5 {
+			t.Errorf("%v arrivals, want 5: a pause has none", got)
+		}
+	})
+}
+
+// refusing answers 429 to the first so many requests, and asks to be left alone.
+type refusing struct {
+	*simulated
+
+	refusals int
+}
+
+func (s *refusing) Do(ctx context.Context, request *transport.Request, timeline *metrics.Timeline, handler transport.Handler) transport.Answer {
+	if s.refusals == 0 {
+		return s.simulated.Do(ctx, request, timeline, handler)
+	}
+	s.refusals--
+	timeline.Start = s.clock.Now()
+	timeline.End = timeline.Start
+	return transport.Answer{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"3"}}, ConnObtained: true}
+}
+
+func TestAServerThatAsksForItIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var rg *rig
+		server := &lazily{make: func() client { return &refusing{serving(rg.clock, 100*time.Millisecond), 1} }}
+		r, anchor := play(t, 6500*time.Millisecond, server, func(r *rig) {
+			rg = r
+			r.config.Load.Rate = 1
+		}, func(*generator.Target) {
+			wait(1500 * time.Millisecond)
+			if got := rg.series(t, "aiperf_backoff_active"); got != 1 {
+				t.Errorf("aiperf_backoff_active = %v", got)
+			}
+		})
+		_, start := r.starts(anchor)
+		wantInstants(t, "starts", []int64{0, 3000, 4000, 5000, 6000}, start)
+		if got := r.series(t, "aiperf_arrivals_dropped_total", "reason", "backoff"); got != 2 {
+			t.Errorf("%v arrivals held back, want 2", got)
+		}
+		if got := r.series(t, "aiperf_backoff_active"); got != 0 {
+			t.Errorf("aiperf_backoff_active = %v after a success", got)
+		}
+	})
+}
+
+func TestABudgetStopsATargetAndSaysSo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var rg *rig
+		server := &lazily{make: func() client { return serving(rg.clock, 100*time.Millisecond) }}
+		r, anchor := play(t, 6500*time.Millisecond, server, func(r *rig) {
+			rg = r
+			ledger, err := budget.Open("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.deps.Ledger = ledger
+			r.config.Load.Rate = 1
+			r.config.Budget = budget.Config{RequestsPerDay: 3, TokensPerDay: 10_000, TZ: "UTC"}
+		}, nil)
+		_, start := r.starts(anchor)
+		wantInstants(t, "starts", []int64{0, 1000, 2000}, start)
+		for _, want := range []struct {
+			name, label, value string
+			is                 float64
+		}{
+			{"aiperf_arrivals_dropped_total", "reason", "budget", 4},
+			{"aiperf_budget_exhausted", "target", "open", 1},
+			{"aiperf_budget_used", "kind", "requests", 3},
+			{"aiperf_budget_limit", "kind", "requests", 3},
+			{"aiperf_budget_used", "kind", "tokens", 6}, // one in and one out for each, as the server has told
+		} {
+			if got := r.series(t, want.name, want.label, want.value); got != want.is {
+				t.Errorf("%s{%s=%q} = %v, want %v", want.name, want.label, want.value, got, want.is)
+			}
+		}
+	})
+}
+
+func TestATraceIsAskedAtItsTimes(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "trace.jsonl")
+	rows := `{"timestamp": 3000, "text_input": "one", "output_length": 1, "session_id": "a"}
+{"timestamp": 3100, "text_input": "two", "output_length": 2}
+{"timestamp": 3150, "text_input": "three", "output_length": 3}
+{"delay": 400, "text_input": "four", "output_length": 4, "session_id": "a"}
+`
+	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		change func(*load.Config)
+		length time.Duration
+		want   []int64
+	}{
+		"once":           {func(c *load.Config) { c.Loop = new(bool) }, time.Minute, []int64{0, 100, 150, 600}},
+		"at twice speed": {func(c *load.Config) { c.Loop, c.Speedup = new(bool), 2 }, time.Minute, []int64{0, 50, 75, 400}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var rg *rig
+				server := &lazily{make: func() client { return serving(rg.clock, 200*time.Millisecond) }}
+				r, anchor := play(t, test.length, server, func(r *rig) {
+					rg = r
+					r.config.Load.Mode = load.Replay
+					test.change(&r.config.Load)
+					r.config.Workload.Dataset = dataset.DefaultConfig()
+					r.config.Workload.Dataset.Format, r.config.Workload.Dataset.File = dataset.MooncakeTrace, file
+				}, nil)
+				_, start := r.starts(anchor)
+				wantInstants(t, "starts", test.want, start)
+			})
+		})
+	}
+}
