@@ -22,7 +22,9 @@ func TestASingleValueStandsForABlockOfAWorkload(t *testing.T) {
 		},
 		"peaks replace the mean of the defaults": {
 			[]string{"input_tokens: {peaks: [{mean: 5}, {mean: 9, weight: 2}], max: 8}"},
-			func(c *workload.Config) { c.InputTokens = length{Peaks: []workload.Peak{{Mean: 5}, {Mean: 9, Weight: 2}}, Max: 8} },
+			func(c *workload.Config) {
+				c.InputTokens = length{Peaks: []workload.Peak{{Mean: 5}, {Mean: 9, Weight: 2}}, Max: 8}
+			},
 		},
 		"points replace what an earlier file has": {
 			[]string{"input_tokens: {mean: 100, median: 50}", "input_tokens: {points: [{value: 3}]}"},

@@ -36,7 +36,9 @@ func baseHeader(c *TargetConfig, traits *endpoint.Traits, userAgent string) http
 // header makes the headers of one request.
 func (t *Target) header(requestID string, turn *workload.Turn, contentType string, stream bool) http.Header {
 	header := t.headers.Clone()
-	header.Set("X-Request-Id", requestID)
+	if header.Get("X-Request-Id") == "" { // unless the user has one of their own
+		header.Set("X-Request-Id", requestID)
+	}
 	accept := "application/json"
 	if stream {
 		accept = "text/event-stream"

@@ -102,7 +102,7 @@ func ParseFinishReason(word string) FinishReason {
 		return ""
 	case "stop", "end_turn", "stop_sequence", "eos", "eos_token":
 		return FinishStop
-	case "length", "max_tokens", "max_output_tokens":
+	case "length", "max_tokens", "max_output_tokens", "model_context_window_exceeded":
 		return FinishLength
 	case "tool_calls", "tool_use", "function_call":
 		return FinishToolCalls

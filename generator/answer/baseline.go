@@ -58,8 +58,9 @@ type questionRecord struct {
 }
 
 type tokenRecord struct {
-	Token uint32      `json:"token"`
-	Tops  []topRecord `json:"tops"`
+	Token  uint32      `json:"token"`
+	Ranked int         `json:"ranked"`
+	Tops   []topRecord `json:"tops"`
 }
 
 type topRecord struct {
@@ -153,6 +154,10 @@ func (r *tokenRecord) sketch() (tokenSketch, error) {
 	for _, top := range r.Tops {
 		t.add(top.Token, top.Logprob)
 	}
+	if r.Ranked < 0 || r.Ranked > len(t.tops) {
+		return t, fmt.Errorf("%d of the %d alternatives of a token are ranked, which cannot be right", r.Ranked, len(t.tops))
+	}
+	t.ranked = r.Ranked
 	return t, nil
 }
 
@@ -165,7 +170,7 @@ func (b *baseline) record() questionRecord {
 		Answers: b.answers, Agreed: b.agreed, Measured: b.measured, Noise: b.noise, Text: base64.StdEncoding.EncodeToString(text),
 	}
 	for _, token := range b.sketch.tokens {
-		t := tokenRecord{Token: token.token, Tops: make([]topRecord, 0, len(token.tops))}
+		t := tokenRecord{Token: token.token, Ranked: token.ranked, Tops: make([]topRecord, 0, len(token.tops))}
 		for _, top := range token.tops {
 			t.Tops = append(t.Tops, topRecord{top.token, round(top.logprob)})
 		}

@@ -23,6 +23,7 @@ func TestBaselineFilesThatAreNone(t *testing.T) {
 		"text that is none":   {question(`"answers": 5, "text": "?"`), "text: illegal base64"},
 		"impossible answers":  {question(`"answers": 0, "text": "AAA="`), "answers, agreed or noise cannot be right"},
 		"impossible share":    {question(`"answers": 5, "agreed": 2, "text": "AAA="`), "answers, agreed or noise cannot be right"},
+		"impossible ranks":    {question(`"answers": 5, "text": "AAA=", "tokens": [{"ranked": 2, "tops": [{"token": 1, "logprob": -1}]}]`), "2 of the 1 alternatives of a token are ranked"},
 		"measured by nothing": {question(`"answers": 5, "measured": true, "text": "AAA="`), "has 0 tokens, which cannot be right"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,8 +25,8 @@ type FingerprintConfig struct {
 	// batching does to them: a question whose answers differ too much is no longer judged by its text
 	Answers int `koanf:"answers" yaml:"answers"`
 	// share of an answer, from its start, that must be as in the baseline; 1 for a server whose answers do not depend on its batches. A
-	// question is judged by its text only if its learned answers agreed in twice that share. Without log-probabilities, one in eight
-	// questions may deviate
+	// question is judged by its text only if its learned answers agreed in twice that share, as those of most questions did. Without
+	// log-probabilities, one in eight questions may deviate
 	MinPrefix float64 `koanf:"min_prefix" yaml:"min_prefix"`
 	// mean difference of log-probabilities that is always allowed, in nats. More is allowed where the learned answers differ among
 	// themselves, and where the server's numbers are coarse
@@ -178,8 +178,21 @@ func (f *Fingerprint) learned() bool {
 	return true
 }
 
-// textual tells whether a question can be judged by the text of its answers.
-func (f *Fingerprint) textual(b *baseline) bool { return b.agreed >= min(1, 2*f.config.MinPrefix) }
+// textual tells whether a question can be judged by the text of its answers: they agreed, and those of most others did too. The answers of a
+// server that samples agree by chance only.
+func (f *Fingerprint) textual(b *baseline) bool {
+	least := min(1, 2*f.config.MinPrefix)
+	learned, agreed := 0, 0
+	for i := range f.baselines {
+		if o := &f.baselines[i]; o.answers >= f.config.Answers {
+			learned++
+			if o.agreed >= least {
+				agreed++
+			}
+		}
+	}
+	return b.agreed >= least && 2*agreed > learned
+}
 
 // probabilistic tells whether a question can be judged by log-probabilities.
 func (f *Fingerprint) probabilistic(b *baseline) bool {

@@ -200,11 +200,45 @@ func TestOneInEightTextsMayDeviate(t *testing.T) {
 		text     string
 		want     Result
 	}{
-		{3, "no answer", Same}, {3, "no answer", Same}, {4, "an answer", Same}, {4, "no answer", Changed}, {3, "no answer", Changed},
-		{5, "an answer", Same}, {3, "an answer", Same}, {4, "no answer", Same},
+		{3, "no answer", Same},
+		{3, "no answer", Same},
+		{4, "an answer", Same},
+		{4, "no answer", Changed},
+		{3, "no answer", Changed},
+		{5, "an answer", Same},
+		{3, "an answer", Same},
+		{4, "no answer", Same},
 	} {
 		if got := note(c.question, c.text); got != c.want {
 			t.Errorf("question %d, %q: got %v, want %v", c.question, c.text, got, c.want)
+		}
+	}
+}
+
+func TestTextsThatAgreeByChanceAreNotJudged(t *testing.T) {
+	t.Parallel()
+	for agreeing, want := range map[int]Result{4: Unknown, 5: Changed} {
+		f := newTestFingerprint(t, nil)
+		var drift Drift
+		note := func(question int, text string) {
+			t.Helper()
+			var err error
+			if drift, err = f.Note(question, &Transcript{Text: []byte(text)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for question := range modelQuestions() {
+			for round := range learning {
+				if question < agreeing {
+					round = 0
+				}
+				note(question+1, strings.Repeat("abcde"[round:round+1], 10))
+			}
+		}
+		note(1, "other")
+		note(2, "other")
+		if drift.Result != want || f.Stable() != (want == Changed) {
+			t.Errorf("%d of 8 questions agree: got %v, want %v", agreeing, drift.Result, want)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func FuzzBaseline(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(raw)
-	f.Add([]byte(`{"version": 1, "questions": {"a": {"answers": 5, "agreed": 1, "text": "AAA=", "tokens": [{"token": 1, "tops": [{"token": 1, "logprob": -1e308}]}]}}}`))
+	f.Add([]byte(`{"version": 1, "questions": {"a": {"answers": 5, "agreed": 1, "text": "AAA=", "tokens": [{"token": 1, "ranked": 1, "tops": [{"token": 1, "logprob": -1e308}]}]}}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		known, err := decodeBaselines(raw)
 		if err != nil {

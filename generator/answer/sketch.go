@@ -29,8 +29,9 @@ type sketch struct {
 
 // tokenSketch is a token and what else could have stood there.
 type tokenSketch struct {
-	token uint32 // hash
-	tops  []topSketch
+	token  uint32      // hash
+	tops   []topSketch // the likeliest, and behind them the token itself if it was not among them
+	ranked int         // how many of tops are the likeliest: what is missing is at most as likely as the last of these
 }
 
 type topSketch struct {
@@ -92,6 +93,7 @@ func tokenSketchOf(l *Logprob) tokenSketch {
 	for _, alternative := range l.Top[:min(len(l.Top), maxSketchTops)] {
 		out.add(tokenHash(alternative.Token), alternative.Value)
 	}
+	out.ranked = len(out.tops)
 	out.add(out.token, l.Value)
 	return out
 }
@@ -154,10 +156,10 @@ func (s *sketch) compare(o *sketch) comparison {
 	return c
 }
 
-// difference sums over a's alternatives. One that the other does not list is at most as likely there as the last that it lists.
+// difference sums over the alternatives. One that the other does not list is at most as likely there as the last that it lists.
 func (t *tokenSketch) difference(o *tokenSketch) float64 {
 	last := 0.0
-	for i := range o.tops {
+	for i := range o.tops[:o.ranked] {
 		last = min(last, o.tops[i].logprob)
 	}
 	var sum float64

@@ -22,6 +22,11 @@ type window struct {
 	used  amounts // settled, and reserved
 	// opening is what a crashed process may have used of the period after the recorded one.
 	opening amounts
+	// left is the period that a clock which went far back has left, and what was used of it.
+	left struct {
+		end  int64
+		used amounts
+	}
 	// largest is the most that a request has needed, awaited the sum of what those need that wait for the file.
 	largest, awaited amounts
 	recorded         record
@@ -66,13 +71,18 @@ func (a *Account) roll(wall time.Time) {
 }
 
 // roll begins a new period when the old one is over. A clock that goes back does not: the period goes on until the clock reaches its end
-// again. Only where that would be more than a period ahead was the clock wrong before, and what is used counts for the present period.
+// again. Only where that would be more than a period ahead was the clock wrong before, or is now, and what is used counts for the period
+// that it shows; should it come back, what was used before counts again.
 func (w *window) roll(p period, wall time.Time, zone *time.Location) {
 	now := wall.Unix()
 	switch {
 	case now >= w.end:
 		w.end, w.used = p.end(wall, zone), w.opening
+		if w.end == w.left.end {
+			w.used = w.left.used
+		}
 	case now < w.end-2*p.length():
+		w.left.end, w.left.used = w.end, w.used
 		w.end = p.end(wall, zone)
 	}
 	w.opening = amounts{}

@@ -2,17 +2,29 @@ package budget
 
 import "time"
 
-// Decode reads the bytes of a file and gives what each account has used at most, by kind, the longest period, so that tests can compare.
-func Decode(data []byte) (map[string][2][5]int64, error) {
+// Told is what a file tells of an account.
+type Told struct{ hour, day record }
+
+// Decode reads the bytes of a file.
+func Decode(data []byte) (map[string]Told, error) {
 	accounts, err := decode(data)
 	if err != nil {
 		return nil, err
 	}
-	out := map[string][2][5]int64{}
+	out := map[string]Told{}
 	for name, a := range accounts {
-		out[name] = [2][5]int64{a[hour].atMost, a[day].atMost}
+		out[name] = Told{a[hour], a[day]}
 	}
 	return out, nil
+}
+
+// Hour is how many requests and tokens the process that reads the file at wall takes for used in that hour at least.
+func (t Told) Hour(wall time.Time) (sent, used int64) {
+	told := t.hour.atMost
+	if wall.Unix() >= t.hour.end {
+		told = t.hour.next
+	}
+	return told[requests], told[tokens]
 }
 
 // RetryNow ends the pause after the file could not be written.

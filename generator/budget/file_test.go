@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -74,55 +75,6 @@ func TestATargetThatIsAwayForARestartKeepsWhatItHasUsed(t *testing.T) {
 	}
 }
 
-// TestACrashWastesLittle copies the file as a crash would leave it.
-func TestACrashWastesLittle(t *testing.T) {
-	t.Parallel()
-	const limit = 1000
-	c := budget.Config{RequestsPerDay: limit}
-	path, left := file(t), file(t)
-	l := open(t, path)
-	sent := wants(l, l.Account("a", &c), noon, 300)
-	copyFile(t, path, left)
-
-	after := open(t, left)
-	a := after.Account("a", &c)
-	if got := used(a, noon)["requests/day"]; got < float64(sent) || got > float64(sent+limit/100) {
-		t.Errorf("after %d requests and a crash %v are used", sent, got)
-	}
-	if got := wants(after, a, noon, limit); got > limit-sent || got < limit-sent-limit/100 {
-		t.Errorf("after %d of %d requests and a crash %d fit", sent, limit, got)
-	}
-}
-
-// TestACrashAfterAPeriodHasBegun: what was sent in it before the file could be written again is told ahead, too.
-func TestACrashAfterAPeriodHasBegun(t *testing.T) {
-	t.Parallel()
-	c := budget.Config{RequestsPerHour: 1000}
-	path, left := file(t), file(t)
-	l := open(t, path)
-	a := l.Account("a", &c)
-	wants(l, a, noon, 50)
-	copyFile(t, path, left)
-	later := noon.Add(time.Hour)
-	ahead := wants(l, a, later, 5)
-
-	after := open(t, left)
-	if got := used(after.Account("a", &c), later)["requests/hour"]; got < float64(ahead) || got > 10 {
-		t.Errorf("%d were sent without writing, the file tells of %v", ahead, got)
-	}
-}
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	data, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestAFileThatIsNoLedgerIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ contents, want string }{
@@ -172,42 +124,6 @@ func TestOpenTellsThatAFileCannotBeWritten(t *testing.T) {
 	}
 	if _, err := budget.Open(path); err == nil {
 		t.Error("no error where a file cannot be made")
-	}
-}
-
-// TestAFileThatCannotBeWrittenFailsClosed: what it tells ahead is used, and no more, until it can be written again.
-func TestAFileThatCannotBeWrittenFailsClosed(t *testing.T) {
-	t.Parallel()
-	const limit = 1000
-	c := budget.Config{RequestsPerDay: limit}
-	path, left := file(t), file(t)
-	l := open(t, path)
-	a := l.Account("a", &c)
-	sent := wants(l, a, noon, 100)
-	obstacle := path + ".new" // a directory, so that the new file cannot be made
-	for os.Mkdir(obstacle, 0o700) != nil {
-		// the writer is about to rename one
-	}
-	sent += wants(l, a, noon, limit)
-	if sent >= 100+limit/50 {
-		t.Errorf("%d requests were sent", sent)
-	}
-	if l.Err() == nil {
-		t.Error("no error is told")
-	}
-	if a.Exhausted(noon) {
-		t.Error("exhausted, but it is the file")
-	}
-	copyFile(t, path, left)
-	if got := used(open(t, left).Account("a", &c), noon)["requests/day"]; got < float64(sent) {
-		t.Errorf("%d were sent, the file tells of %v", sent, got)
-	}
-	if err := os.Remove(obstacle); err != nil {
-		t.Fatal(err)
-	}
-	l.RetryNow()
-	if got := wants(l, a, noon, limit); got != limit-sent || l.Err() != nil {
-		t.Errorf("when it can be written again %d fit, want %d; %v", got, limit-sent, l.Err())
 	}
 }
 
@@ -287,7 +203,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || !bytes.Contains(data, whole[31:95]) { // with another checksum it is another file
 			return
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 			t.Errorf("another file with the same checksum (-want +got):\n%s", diff)
 		}
 	})

@@ -51,16 +51,18 @@ func (w *window) lease(k kind) int64 {
 	return max(w.limit[k]/leaseParts, 2*min(w.largest[k], enough/4))
 }
 
-// plan is what the file shall tell.
+// plan is what the file shall tell. It is never less than what may be used by what the file tells now: requests go on while it is written,
+// and until that has come to its end nobody knows which of the two is on the disk.
 func (w *window) plan() record {
 	r := record{end: w.end}
 	for k := range kinds {
-		r.atMost[k], r.next[k] = w.used[k], w.opening[k]
+		var lease int64
 		if w.limited(k) {
-			lease := w.lease(k)
-			r.atMost[k] = min(add(w.used[k], add(w.awaited[k], lease)), max(w.used[k], w.limit[k]))
-			r.next[k] = max(min(lease, w.limit[k]), w.opening[k])
+			lease = min(w.lease(k), w.limit[k])
 		}
+		r.next[k] = max(lease, w.opening[k], w.recorded.next[k])
+		ahead := min(add(w.used[k], add(w.awaited[k], lease)), w.limit[k])
+		r.atMost[k] = max(ahead, w.used[k], w.ceiling(k), r.next[k])
 	}
 	return r
 }
@@ -133,20 +135,25 @@ func (l *Ledger) flush(r *Reservation) bool {
 	}
 	r.await(1)
 	l.mu.Unlock()
-	timer := time.NewTimer(l.patience)
-	defer timer.Stop()
-	written := true
-	select {
-	case <-flushed:
-	case <-timer.C:
-		written = false
-	}
+	written := l.within(flushed)
 	l.mu.Lock()
 	r.await(-1)
 	if !written {
 		l.fail(errSlow)
 	}
 	return l.err == nil
+}
+
+// within waits for what is done with the file, but not for long. It tells whether it was.
+func (l *Ledger) within(done <-chan struct{}) bool {
+	timer := time.NewTimer(l.patience)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // await notes that the reservation waits for the file, so that what is written next covers it; sign is 1 or -1.
@@ -212,7 +219,8 @@ func (l *Ledger) adopt(written map[string]recordedAccount) {
 	}
 }
 
-// Close writes the exact figures, what is reserved included, and gives the file free. Nothing can be reserved afterwards.
+// Close writes the exact figures, what is reserved included, and gives the file free. Nothing can be reserved afterwards. An error leaves
+// the file as after a crash.
 func (l *Ledger) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -222,7 +230,9 @@ func (l *Ledger) Close() error {
 	l.closed = true
 	close(l.wake)
 	l.mu.Unlock()
-	<-l.done
+	if !l.within(l.done) {
+		return errSlow // and the lock stays: what is being written may still come into its place
+	}
 	if l.path == "" {
 		return nil
 	}

@@ -185,6 +185,16 @@ func TestMoneyDoesNotDrift(t *testing.T) {
 	}
 }
 
+func TestMoneyIsRoundedUp(t *testing.T) {
+	t.Parallel()
+	l := open(t, "")
+	a := l.Account("a", &budget.Config{USDPerDay: 1, USDPerMillionInput: 1e-6})
+	l.Reserve(noon, budget.Need{InputTokens: 1}, a)
+	if got := used(a, noon)["usd/day"]; got != 1e-9 {
+		t.Errorf("%v dollars for a token", got)
+	}
+}
+
 func TestNumbersBeyondAllSenseDoNotOverflow(t *testing.T) {
 	t.Parallel()
 	l := open(t, "")

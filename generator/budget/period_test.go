@@ -101,6 +101,13 @@ func TestPeriods(t *testing.T) {
 			{"2026-03-04T12:10:00Z", false},
 			{"2026-03-04T14:00:00Z", true},
 		}},
+		"a clock that goes far back and comes again does not begin a period anew": {perHour, "UTC", []asked{
+			{"2026-03-04T15:10:00Z", true},
+			{"2026-03-04T12:10:00Z", false},
+			{"2026-03-04T13:10:00Z", true},
+			{"2026-03-04T15:59:59Z", false},
+			{"2026-03-04T16:00:00Z", true},
+		}},
 		"a clock that was years ahead does not stop it for years": {perDay, "UTC", []asked{
 			{"2038-01-19T03:14:07Z", true},
 			{"2026-03-04T12:00:00Z", false},

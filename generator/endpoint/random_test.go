@@ -67,18 +67,21 @@ var shapes = map[string][][2]string{
 	"responses": {
 		{"type", "responses kind"},
 		{"type", "responses kind"},
-		{"delta", ""},
-		{"text", ""},
+		{"type", "responses kind"},
+		{"delta", "words"},
+		{"delta", "words"},
+		{"text", "words"},
 		{"output_index", "index"},
 		{"content_index", "index"},
 		{"response", "response"},
+		{"response", "response"},
 		{"error", ""},
 		{"message", ""},
-		{"code", ""},
 		{"output", "[]item"},
 		{"status", "status"},
 		{"usage", "usage"},
-		{"model", ""},
+		{"usage", "usage"},
+		{"model", "words"},
 		{"incomplete_details", "reason"},
 	},
 	"response": {
@@ -88,7 +91,7 @@ var shapes = map[string][][2]string{
 		{"status", "status"},
 		{"incomplete_details", "reason"},
 		{"error", ""},
-		{"model", ""},
+		{"model", "words"},
 		{"usage", "usage"},
 		{"usage", "usage"},
 	},
@@ -102,15 +105,15 @@ var shapes = map[string][][2]string{
 		{"arguments", ""},
 		{"input", ""},
 	},
-	"part": {{"type", ""}, {"text", ""}, {"refusal", ""}},
+	"part": {{"type", ""}, {"text", "words"}, {"refusal", "words"}},
 	"messages": {
 		{"type", "messages kind"},
 		{"type", "messages kind"},
+		{"type", "messages kind"},
+		{"delta", "block"},
 		{"delta", "block"},
 		{"delta", "block"},
 		{"usage", "usage"},
-		{"usage", "usage"},
-		{"message", "messages"},
 		{"message", "messages"},
 		{"content", "[]block"},
 		{"content", "[]block"},
@@ -121,13 +124,10 @@ var shapes = map[string][][2]string{
 	"block": {
 		{"type", "block kind"},
 		{"type", "block kind"},
-		{"type", "block kind"},
-		{"text", ""},
-		{"text", ""},
-		{"thinking", ""},
-		{"partial_json", ""},
-		{"name", ""},
-		{"input", "index"},
+		{"text", "words"},
+		{"thinking", "words"},
+		{"partial_json", "words"},
+		{"name", "words"},
 		{"stop_reason", "reason word"},
 	},
 	"details": {{"reasoning_tokens", ""}, {"cached_tokens", ""}, {"audio_tokens", ""}},
@@ -146,6 +146,7 @@ var vocabulary = map[string][]string{
 		"max_output_tokens", "content_filter", "end_turn", "max_tokens", "tool_use", "",
 	},
 	"index": {"0", "1", "2"},
+	"words": {"a", "b", ""},
 	"messages kind": {
 		"message_start", "message_start", "content_block_start", "content_block_delta", "content_block_delta", "content_block_stop",
 		"message_delta", "message_delta", "message_stop", "ping", "error", "message",
@@ -182,7 +183,7 @@ func (c *composer) value(shape string, depth int) {
 		c.out = append(c.out, c.pick(`""`, `""`, `"a"`, `"stop"`, `"error"`, `"\n"`, `"\u00e9\"\\"`, "null", "null", "true", "false", "0", "-0",
 			"7", "12", "1e2", "1.5", "-3", "{}", "[]")...)
 	default:
-		c.list('{', '}', 9, func() {
+		c.list('{', '}', 7, func() {
 			members := shapes[shape]
 			member := members[c.random.IntN(len(members))]
 			c.out = append(c.out, `"`+member[0]+`"`+c.pick(":", ": ", " :\n")...)
@@ -217,11 +218,11 @@ func TestRandomAnswersAreReadAsByTheReference(t *testing.T) {
 			"text", "terminal", "finish", "model", "fingerprint", "input", "output",
 			"failure", "error:",
 		}},
-		Responses: {"responses", 400, []string{
+		Responses: {"responses", 600, []string{
 			"text", "reasoning", "tool", "terminal", "finish", "model", "input", "output",
 			"cached", "written", "failure", "error:",
 		}},
-		Messages: {"messages", 1200, []string{
+		Messages: {"messages", 400, []string{
 			"text", "reasoning", "tool", "terminal", "finish", "model", "input", "output",
 			"cached", "written", "failure", "error:",
 		}},
@@ -266,7 +267,7 @@ func randomAnswers(t *testing.T, name Type, shape string, rounds int) map[string
 		decoder, reference = codec.Decoder(nil), references[name]()
 		for range 3 {
 			c.out = c.out[:0]
-			c.value(shape, 6)
+			c.value(shape, 8)
 			if !json.Valid(c.out) {
 				t.Fatalf("the test writes bad JSON: %s", c.out)
 			}

@@ -42,11 +42,15 @@ func recorded(turns ...load.Recorded) *recording {
 	return &recording{turns: turns}
 }
 
-// alone is a turn without a session, timed the first or next turn of one, later one that follows after a delay; all in milliseconds.
+// alone is a turn without a session; like all of them here, in milliseconds.
 func alone(at int64) load.Recorded { return load.Recorded{At: at * 1e6, HasAt: true} }
+
+// timed is a turn of a session at its own time.
 func timed(session uint64, at int64) load.Recorded {
 	return load.Recorded{Session: session, At: at * 1e6, HasAt: true}
 }
+
+// later is a turn of a session that follows after a delay.
 func later(session uint64, delay int64) load.Recorded {
 	return load.Recorded{Session: session, Delay: delay * 1e6}
 }
@@ -173,8 +177,8 @@ func TestReplayKeepsTheTimesOfTheRecording(t *testing.T) {
 
 func TestReplayAsksTheTurnsOfASessionOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	answer := func(d time.Duration) func(load.Arrival) time.Duration {
-		return func(load.Arrival) time.Duration { return d * time.Millisecond }
+	answer := func(ms int64) func(load.Arrival) time.Duration {
+		return func(load.Arrival) time.Duration { return time.Duration(ms) * time.Millisecond }
 	}
 	for name, test := range map[string]struct {
 		turns  *recording
@@ -386,7 +390,7 @@ func TestReplayLeapsOverLongPauses(t *testing.T) {
 	s.Ended(s.Pop(), 0, 1)
 	const year = 365 * 24 * hour
 	late := s.SkipLate(year + second/2)
-	if want := int64(3*year/(2*second) + 1); late != want { // all of the passes before, but what was sent, and two of this one
+	if want := 3*year/(2*second) + 1; late != want { // all of the passes before, but what was sent, and two of this one
 		t.Errorf("%d are late, want %d", late, want)
 	}
 	if r.read > 20 {

@@ -26,7 +26,7 @@ type findings struct {
 	errs []error
 }
 
-func (f *findings) wrong(key, format string, args ...any) {
+func (f *findings) wrongf(key, format string, args ...any) {
 	f.errs = append(f.errs, invalid.Key(f.path+"."+key, format, args...))
 }
 
@@ -34,7 +34,7 @@ func (f *findings) wrong(key, format string, args ...any) {
 func (c *Config) Validate(path string) []error {
 	f := &findings{path: path}
 	if !c.Mode.Valid() {
-		f.wrong("mode", "unknown mode %q, must be one of %s", c.Mode, modeList(slices.Sorted(maps.Keys(processes))))
+		f.wrongf("mode", "unknown mode %q, must be one of %s", c.Mode, modeList(slices.Sorted(maps.Keys(processes))))
 	} else {
 		c.validateKeysOfModes(f)
 	}
@@ -54,25 +54,25 @@ func (c *Config) Validate(path string) []error {
 
 func (c *Config) validateLimits(f *findings) {
 	if c.MaxInFlight < 1 {
-		f.wrong("max_in_flight", "must be >= 1, got %d", c.MaxInFlight)
+		f.wrongf("max_in_flight", "must be >= 1, got %d", c.MaxInFlight)
 	}
 	if c.MaxPrefill < 0 || c.MaxPrefill > max(c.MaxInFlight, 0) {
-		f.wrong("max_prefill", "must be between 0 and max_in_flight, %d, got %d", c.MaxInFlight, c.MaxPrefill)
+		f.wrongf("max_prefill", "must be between 0 and max_in_flight, %d, got %d", c.MaxInFlight, c.MaxPrefill)
 	}
 	if !c.OnFull.Valid() {
-		f.wrong("on_full", "must be one of %s, %s, got %q", Drop, Queue, c.OnFull)
+		f.wrongf("on_full", "must be one of %s, %s, got %q", Drop, Queue, c.OnFull)
 	}
 	if c.Queue.Size < 1 || c.Queue.Size > maxQueueSize {
-		f.wrong("queue.size", "must be between 1 and %d, got %d", maxQueueSize, c.Queue.Size)
+		f.wrongf("queue.size", "must be between 1 and %d, got %d", maxQueueSize, c.Queue.Size)
 	}
 	if c.Queue.MaxWait <= 0 {
-		f.wrong("queue.max_wait", "must be > 0, got %v", c.Queue.MaxWait)
+		f.wrongf("queue.max_wait", "must be > 0, got %v", c.Queue.MaxWait)
 	}
 	if c.MaxCatchup <= 0 {
-		f.wrong("max_catchup", "must be > 0, got %v", c.MaxCatchup)
+		f.wrongf("max_catchup", "must be > 0, got %v", c.MaxCatchup)
 	}
 	if c.WarmupRequests < 0 {
-		f.wrong("warmup_requests", "must be >= 0, got %d", c.WarmupRequests)
+		f.wrongf("warmup_requests", "must be >= 0, got %d", c.WarmupRequests)
 	}
 }
 
@@ -106,7 +106,7 @@ func (c *Config) validateKeysOfModes(f *findings) {
 		{"rate_series", len(c.RateSeries) > 0, varying},
 	} {
 		if key.set && !slices.Contains(key.modes, c.Mode) {
-			f.wrong(key.name, "belongs to mode %s, not to %s", modeList(key.modes), c.Mode)
+			f.wrongf(key.name, "belongs to mode %s, not to %s", modeList(key.modes), c.Mode)
 		}
 	}
 }
@@ -115,11 +115,11 @@ func (c *Config) validateKeysOfModes(f *findings) {
 func (c *Config) validatePace(f *findings) {
 	switch {
 	case len(c.RateSeries) > 0 && c.Rate != 0:
-		f.wrong("rate", "excludes rate_series, set exactly one of the two")
+		f.wrongf("rate", "excludes rate_series, set exactly one of the two")
 	case len(c.RateSeries) > 0 && c.Interval != 0:
-		f.wrong("interval", "excludes rate_series, set exactly one of the two")
+		f.wrongf("interval", "excludes rate_series, set exactly one of the two")
 	case c.Rate != 0 && c.Interval != 0:
-		f.wrong("interval", "excludes rate, set exactly one of the two")
+		f.wrongf("interval", "excludes rate, set exactly one of the two")
 	default:
 		f.pace("", c.Rate, c.Interval)
 	}
@@ -129,9 +129,9 @@ func (c *Config) validatePace(f *findings) {
 func (f *findings) pace(prefix string, rateHz float64, interval time.Duration) {
 	switch {
 	case rateHz != 0 && !isRate(rateHz):
-		f.wrong(prefix+"rate", "must be > 0, at most %d requests per second and at least one in %v, got %v", maxRateHz, maxInterval, rateHz)
+		f.wrongf(prefix+"rate", "must be > 0, at most %d requests per second and at least one in %v, got %v", maxRateHz, maxInterval, rateHz)
 	case interval != 0 && (interval < minInterval || interval > maxInterval):
-		f.wrong(prefix+"interval", "must be between %v and %v, got %v", minInterval, maxInterval, interval)
+		f.wrongf(prefix+"interval", "must be between %v and %v, got %v", minInterval, maxInterval, interval)
 	}
 }
 
@@ -143,67 +143,67 @@ func (c *Config) validateSmoothness(f *findings) {
 		value float64
 	}{{"smoothness", c.Smoothness}, {"burstiness", c.Burstiness}} {
 		if key.value != 0 && !(key.value >= minSmoothness && key.value <= maxSmoothness) { // so written, NaN is wrong too
-			f.wrong(key.name, "must be between %v and %d, got %v", minSmoothness, maxSmoothness, key.value)
+			f.wrongf(key.name, "must be between %v and %d, got %v", minSmoothness, maxSmoothness, key.value)
 		}
 	}
 	if c.Smoothness != 0 && c.Burstiness != 0 {
-		f.wrong("burstiness", "is another name of smoothness, set one of the two")
+		f.wrongf("burstiness", "is another name of smoothness, set one of the two")
 	}
 }
 
 func (c *Config) validateClosed(f *findings) {
 	switch {
 	case c.Concurrency < 0 || c.Concurrency > maxConcurrency:
-		f.wrong("concurrency", "must be between 1 and %d, got %d", maxConcurrency, c.Concurrency)
+		f.wrongf("concurrency", "must be between 1 and %d, got %d", maxConcurrency, c.Concurrency)
 	case c.Concurrency > c.MaxInFlight && c.MaxInFlight >= 1:
-		f.wrong("concurrency", "must be <= max_in_flight, %d, got %d", c.MaxInFlight, c.Concurrency)
+		f.wrongf("concurrency", "must be <= max_in_flight, %d, got %d", c.MaxInFlight, c.Concurrency)
 	}
 	if c.MinInterval != 0 && (c.MinInterval < minInterval || c.MinInterval > maxInterval) {
-		f.wrong("min_interval", "must be between %v and %v, got %v", minInterval, maxInterval, c.MinInterval)
+		f.wrongf("min_interval", "must be between %v and %v, got %v", minInterval, maxInterval, c.MinInterval)
 	}
 }
 
 func (c *Config) validateUsers(f *findings) {
 	switch {
 	case c.Mode == Users && c.Users == 0:
-		f.wrong("users", "is required with mode users")
+		f.wrongf("users", "is required with mode users")
 	case c.Users < 0 || c.Users > maxUsers:
-		f.wrong("users", "must be between 1 and %d, got %d", maxUsers, c.Users)
+		f.wrongf("users", "must be between 1 and %d, got %d", maxUsers, c.Users)
 	}
 	if c.Mode == Users && c.Rate == 0 && c.Interval == 0 && len(c.RateSeries) == 0 {
-		f.wrong("rate", "is required with mode users, or interval, or rate_series")
+		f.wrongf("rate", "is required with mode users, or interval, or rate_series")
 	}
 }
 
 func (c *Config) validateReplay(f *findings) {
 	if c.Speedup != 0 && !(c.Speedup >= 1e-3 && c.Speedup <= 1e6) { // so written, NaN is wrong too
-		f.wrong("speedup", "must be between 0.001 and 1000000, got %v", c.Speedup)
+		f.wrongf("speedup", "must be between 0.001 and 1000000, got %v", c.Speedup)
 	}
 	for _, key := range []struct {
 		name  string
 		value time.Duration
 	}{{"idle_cap", c.IdleCap}, {"start_offset", c.StartOffset}, {"end_offset", c.EndOffset}, {"loop_gap", c.LoopGap}} {
 		if key.value < 0 {
-			f.wrong(key.name, "must be >= 0, got %v", key.value)
+			f.wrongf(key.name, "must be >= 0, got %v", key.value)
 		}
 	}
 	if c.EndOffset != 0 && c.EndOffset < c.StartOffset {
-		f.wrong("end_offset", "must be >= start_offset, %v, got %v", c.StartOffset, c.EndOffset)
+		f.wrongf("end_offset", "must be >= start_offset, %v, got %v", c.StartOffset, c.EndOffset)
 	}
 	if c.LoopGap > 0 && c.LoopGap < minInterval {
-		f.wrong("loop_gap", "must be >= %v, got %v", minInterval, c.LoopGap)
+		f.wrongf("loop_gap", "must be >= %v, got %v", minInterval, c.LoopGap)
 	}
 }
 
 func (c *Config) validateRamp(f *findings) {
 	if c.Ramp.Duration < 0 {
-		f.wrong("ramp.duration", "must be >= 0, got %v", c.Ramp.Duration)
+		f.wrongf("ramp.duration", "must be >= 0, got %v", c.Ramp.Duration)
 	}
 	if !(c.Ramp.From >= 0 && c.Ramp.From <= maxRateHz) { // so written, NaN is wrong too
-		f.wrong("ramp.from", "must be between 0 and %d requests per second, got %v", maxRateHz, c.Ramp.From)
+		f.wrongf("ramp.from", "must be between 0 and %d requests per second, got %v", maxRateHz, c.Ramp.From)
 	}
 	if c.Ramp.From != 0 && c.Ramp.Duration == 0 {
-		f.wrong("ramp.duration", "is required with ramp.from")
+		f.wrongf("ramp.duration", "is required with ramp.from")
 	}
 }
 

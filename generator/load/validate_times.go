@@ -18,7 +18,7 @@ var windowed = []Mode{Constant, Gamma, Poisson}
 
 func (c *Config) validateSchedule(f *findings) {
 	if len(c.Schedule) > maxWindows {
-		f.wrong("schedule", "must have at most %d windows, got %d", maxWindows, len(c.Schedule))
+		f.wrongf("schedule", "must have at most %d windows, got %d", maxWindows, len(c.Schedule))
 		return
 	}
 	for i := range c.Schedule {
@@ -33,21 +33,21 @@ func (c *WindowConfig) validateTimes(f *findings, prefix string) {
 	for i, day := range c.Days {
 		switch {
 		case !day.Valid():
-			f.wrong(fmt.Sprintf("%sdays[%d]", prefix, i), "must be one of mon, tue, wed, thu, fri, sat, sun, got %q", day)
+			f.wrongf(fmt.Sprintf("%sdays[%d]", prefix, i), "must be one of mon, tue, wed, thu, fri, sat, sun, got %q", day)
 		case slices.Index(c.Days, day) < i:
-			f.wrong(fmt.Sprintf("%sdays[%d]", prefix, i), "%s is listed twice", day)
+			f.wrongf(fmt.Sprintf("%sdays[%d]", prefix, i), "%s is listed twice", day)
 		}
 	}
 	from, to, errFrom, errTo := c.span()
 	switch {
 	case errFrom != nil:
-		f.wrong(prefix+"from", "%v", errFrom)
+		f.wrongf(prefix+"from", "%v", errFrom)
 	case from == secondsOfDay:
-		f.wrong(prefix+"from", `must be before "24:00", which is "00:00" of the next day`)
+		f.wrongf(prefix+"from", `must be before "24:00", which is "00:00" of the next day`)
 	case errTo != nil:
-		f.wrong(prefix+"to", "%v", errTo)
+		f.wrongf(prefix+"to", "%v", errTo)
 	case from == to:
-		f.wrong(prefix+"to", `must differ from "from"; a whole day is from "00:00" to "24:00"`)
+		f.wrongf(prefix+"to", `must differ from "from"; a whole day is from "00:00" to "24:00"`)
 	}
 	f.zone(prefix+"tz", c.TZ)
 }
@@ -55,7 +55,7 @@ func (c *WindowConfig) validateTimes(f *findings, prefix string) {
 // zone checks that a time zone is known.
 func (f *findings) zone(key, name string) {
 	if _, err := time.LoadLocation(name); err != nil {
-		f.wrong(key, "unknown time zone %q, must be a name such as Europe/Budapest or UTC", name)
+		f.wrongf(key, "unknown time zone %q, must be a name such as Europe/Budapest or UTC", name)
 	}
 }
 
@@ -72,9 +72,9 @@ func (c *Config) validateChange(f *findings, prefix string, w *WindowConfig) {
 	}
 	switch {
 	case len(set) > 1:
-		f.wrong(prefix+set[1], "excludes %s, set at most one of rate, interval and multiplier", set[0])
+		f.wrongf(prefix+set[1], "excludes %s, set at most one of rate, interval and multiplier", set[0])
 	case len(set) == 0 && w.Mode == "" && w.enabled():
-		f.wrong(prefix[:len(prefix)-1], "changes nothing, set one of rate, interval, multiplier, mode and enabled: false")
+		f.wrongf(prefix[:len(prefix)-1], "changes nothing, set one of rate, interval, multiplier, mode and enabled: false")
 	case w.Multiplier != 0:
 		c.validateMultiplier(f, prefix+"multiplier", w.Multiplier)
 	default:
@@ -83,9 +83,9 @@ func (c *Config) validateChange(f *findings, prefix string, w *WindowConfig) {
 	switch {
 	case w.Mode == "":
 	case !slices.Contains(windowed, w.Mode):
-		f.wrong(prefix+"mode", "must be one of %s, got %q", modeList(windowed), w.Mode)
+		f.wrongf(prefix+"mode", "must be one of %s, got %q", modeList(windowed), w.Mode)
 	case c.Mode.Valid() && !slices.Contains(windowed, c.Mode):
-		f.wrong(prefix+"mode", "cannot change the mode %s, only %s", c.Mode, modeList(windowed))
+		f.wrongf(prefix+"mode", "cannot change the mode %s, only %s", c.Mode, modeList(windowed))
 	}
 }
 
@@ -99,7 +99,7 @@ func (c *Config) validateMultiplier(f *findings, key string, factor float64) {
 		}
 	}
 	if !(factor > 0) || most*factor > maxRateHz || least > 0 && !isRate(least*factor) { // so written, NaN is wrong too
-		f.wrong(key, "must be > 0, and its rates at most %d requests per second and at least one in %v, got %v", maxRateHz, maxInterval, factor)
+		f.wrongf(key, "must be > 0, and its rates at most %d requests per second and at least one in %v, got %v", maxRateHz, maxInterval, factor)
 	}
 }
 
@@ -107,16 +107,16 @@ func (c *Config) validateSeries(f *findings) {
 	f.zone("tz", c.TZ)
 	if len(c.RateSeries) == 0 {
 		if c.Period != 0 {
-			f.wrong("period", "belongs to rate_series, which is not set")
+			f.wrongf("period", "belongs to rate_series, which is not set")
 		}
 		return
 	}
 	if c.Period != 0 && (c.Period < minPeriod || c.Period > maxInterval) {
-		f.wrong("period", "must be between %v and %v, got %v", minPeriod, maxInterval, c.Period)
+		f.wrongf("period", "must be between %v and %v, got %v", minPeriod, maxInterval, c.Period)
 		return
 	}
 	if n := len(c.RateSeries); n < 2 || n > maxPoints {
-		f.wrong("rate_series", "must have between 2 and %d points, got %d", maxPoints, n)
+		f.wrongf("rate_series", "must have between 2 and %d points, got %d", maxPoints, n)
 		return
 	}
 	c.validatePoints(f)
@@ -132,16 +132,16 @@ func (c *Config) validatePoints(f *findings) {
 		key := fmt.Sprintf("rate_series[%d]", i)
 		switch {
 		case p.At < 0 || p.At >= period:
-			f.wrong(key+".at", "must be >= 0 and below the period of %v, got %v", period, p.At)
+			f.wrongf(key+".at", "must be >= 0 and below the period of %v, got %v", period, p.At)
 		case i > 0 && p.At <= c.RateSeries[i-1].At:
-			f.wrong(key+".at", "must be later than the point before, %v, got %v", c.RateSeries[i-1].At, p.At)
+			f.wrongf(key+".at", "must be later than the point before, %v, got %v", c.RateSeries[i-1].At, p.At)
 		}
 		if !(p.Rate >= 0 && p.Rate <= maxRateHz) { // so written, NaN is wrong too
-			f.wrong(key+".rate", "must be between 0 and %d requests per second, got %v", maxRateHz, p.Rate)
+			f.wrongf(key+".rate", "must be between 0 and %d requests per second, got %v", maxRateHz, p.Rate)
 		}
 		most = max(most, p.Rate)
 	}
 	if most == 0 {
-		f.wrong("rate_series", "must have a rate above 0")
+		f.wrongf("rate_series", "must have a rate above 0")
 	}
 }

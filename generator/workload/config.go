@@ -57,7 +57,8 @@ type Config struct {
 	MaxContextTokens int `koanf:"max_context_tokens" yaml:"max_context_tokens,omitempty"`
 	// Texts that are asked in turn, in place of made-up prompts. With `cache: repeat` they are sent as they stand here.
 	Prompts []string `koanf:"prompts" yaml:"prompts,omitempty"`
-	// Recorded conversations, in place of made-up prompts.
+	// Recorded conversations, in place of made-up prompts. The fresh number of `cache: bust` stands in front of each of them, but is the same for a
+	// whole pass over a trace of `hash_ids`; recorded bodies are sent as they are.
 	Dataset dataset.Config `koanf:"dataset" yaml:"dataset,omitempty"`
 	// Counts prompts exactly, so that they have the wished length from the first one on.
 	Tokenizer TokenizerFile `koanf:"tokenizer" yaml:"tokenizer,omitempty"`

@@ -16,8 +16,6 @@ const (
 )
 
 // corpora are the texts by name.
-//
-//nolint:gochecknoglobals // never changes
 var corpora = map[Corpus]func() corpus{
 	CorpusWords: func() corpus { return english() },
 	CorpusText:  func() corpus { return novel() },

@@ -171,7 +171,7 @@ func (l *Length) validate(path, unit string) []error {
 	f := findings{path: path}
 	switch {
 	case len(l.Peaks) > 0 && len(l.Points) > 0:
-		f.wrong(".points", "excludes peaks")
+		f.wrongf(".points", "excludes peaks")
 	case len(l.Peaks) > 0:
 		f.excludes("peaks", l.Mean, l.Stddev, l.Median)
 		l.validatePeaks(&f, unit)
@@ -182,10 +182,10 @@ func (l *Length) validate(path, unit string) []error {
 		f.bell("", bell{l.Mean, l.Stddev, l.Median}, unit)
 	}
 	if l.Min < 0 || l.Min > maxTokens {
-		f.wrong(".min", "must be between 0 and %d %s, got %d", maxTokens, unit, l.Min)
+		f.wrongf(".min", "must be between 0 and %d %s, got %d", maxTokens, unit, l.Min)
 	}
 	if l.Max < 0 || l.Max > maxTokens {
-		f.wrong(".max", "must be between 0 (no bound) and %d %s, got %d", maxTokens, unit, l.Max)
+		f.wrongf(".max", "must be between 0 (no bound) and %d %s, got %d", maxTokens, unit, l.Max)
 	}
 	if len(f.errs) == 0 {
 		l.validateBounds(&f)
@@ -195,7 +195,7 @@ func (l *Length) validate(path, unit string) []error {
 
 func (l *Length) validatePeaks(f *findings, unit string) {
 	if n := len(l.Peaks); n < 2 || n > maxChoices {
-		f.wrong(".peaks", "must be 2 to %d distributions, got %d", maxChoices, n)
+		f.wrongf(".peaks", "must be 2 to %d distributions, got %d", maxChoices, n)
 	}
 	for i, p := range l.Peaks {
 		f.bell(at(".peaks", i), bell{p.Mean, p.Stddev, p.Median}, unit)
@@ -205,13 +205,13 @@ func (l *Length) validatePeaks(f *findings, unit string) {
 
 func (l *Length) validatePoints(f *findings, unit string) {
 	if n := len(l.Points); n > maxChoices {
-		f.wrong(".points", "must be at most %d values, got %d", maxChoices, n)
+		f.wrongf(".points", "must be at most %d values, got %d", maxChoices, n)
 	}
 	for i, p := range l.Points {
 		if p.Value < 1 || p.Value > maxTokens {
-			f.wrong(at(".points", i)+".value", "must be between 1 and %d %s, got %d", maxTokens, unit, p.Value)
+			f.wrongf(at(".points", i)+".value", "must be between 1 and %d %s, got %d", maxTokens, unit, p.Value)
 		} else if p.Value < l.Min || (l.Max > 0 && p.Value > l.Max) {
-			f.wrong(at(".points", i)+".value", "must be within min and max, got %d", p.Value)
+			f.wrongf(at(".points", i)+".value", "must be within min and max, got %d", p.Value)
 		}
 		f.weight(at(".points", i), p.Weight)
 	}
@@ -222,11 +222,11 @@ func (l *Length) validateBounds(f *findings) {
 	mean := math.Round(l.expected())
 	switch {
 	case l.Max != 0 && l.Max < l.Min:
-		f.wrong(".max", "must not be below min (%d), got %d", l.Min, l.Max)
+		f.wrongf(".max", "must not be below min (%d), got %d", l.Min, l.Max)
 	case mean < float64(l.Min):
-		f.wrong(".min", "must not be above the mean (%v), got %d", l.expected(), l.Min)
+		f.wrongf(".min", "must not be above the mean (%v), got %d", l.expected(), l.Min)
 	case l.Max != 0 && mean > float64(l.Max):
-		f.wrong(".max", "must not be below the mean (%v), got %d", l.expected(), l.Max)
+		f.wrongf(".max", "must not be below the mean (%v), got %d", l.expected(), l.Max)
 	}
 }
 
@@ -238,17 +238,17 @@ func (d *Delay) validate(path string) []error {
 		value time.Duration
 	}{{"", d.Mean}, {".stddev", d.Stddev}, {".median", d.Median}, {".max", d.Max}} {
 		if part.value < 0 || part.value > maxDelay {
-			f.wrong(part.key, "must be between 0 and %v, got %v", maxDelay, part.value)
+			f.wrongf(part.key, "must be between 0 and %v, got %v", maxDelay, part.value)
 		}
 	}
 	switch {
 	case len(f.errs) > 0:
 	case d.Median > 0 && d.Stddev > 0:
-		f.wrong(".median", "excludes stddev")
+		f.wrongf(".median", "excludes stddev")
 	case d.Median > d.Mean:
-		f.wrong(".median", "must not be above the mean (%v), got %v", d.Mean, d.Median)
+		f.wrongf(".median", "must not be above the mean (%v), got %v", d.Mean, d.Median)
 	case d.Max > 0 && d.Max < d.Mean:
-		f.wrong(".max", "must not be below the mean (%v), got %v", d.Mean, d.Max)
+		f.wrongf(".max", "must not be below the mean (%v), got %v", d.Mean, d.Max)
 	}
 	return f.errs
 }
@@ -259,7 +259,7 @@ type findings struct {
 	errs []error
 }
 
-func (f *findings) wrong(key, format string, args ...any) {
+func (f *findings) wrongf(key, format string, args ...any) {
 	f.errs = append(f.errs, invalid.Key(f.path+key, format, args...))
 }
 
@@ -267,32 +267,32 @@ func (f *findings) wrong(key, format string, args ...any) {
 func (f *findings) excludes(key string, mean, stddev, median float64) {
 	switch {
 	case mean != 0:
-		f.wrong("."+key, "excludes mean")
+		f.wrongf("."+key, "excludes mean")
 	case stddev != 0:
-		f.wrong("."+key, "excludes stddev")
+		f.wrongf("."+key, "excludes stddev")
 	case median != 0:
-		f.wrong("."+key, "excludes median")
+		f.wrongf("."+key, "excludes median")
 	}
 }
 
 // bell checks a normal or lognormal distribution. So written, NaN is wrong too.
 func (f *findings) bell(key string, b bell, unit string) {
 	if !(b.mean >= 1 && b.mean <= maxTokens) {
-		f.wrong(key, "mean must be between 1 and %d %s, got %v", maxTokens, unit, b.mean)
+		f.wrongf(key, "mean must be between 1 and %d %s, got %v", maxTokens, unit, b.mean)
 		return
 	}
 	switch {
 	case !(b.stddev >= 0 && b.stddev <= maxTokens):
-		f.wrong(key+".stddev", "must be between 0 and %d %s, got %v", maxTokens, unit, b.stddev)
+		f.wrongf(key+".stddev", "must be between 0 and %d %s, got %v", maxTokens, unit, b.stddev)
 	case !(b.median >= 0 && b.median <= b.mean):
-		f.wrong(key+".median", "must be above 0 and not above the mean (%v), got %v", b.mean, b.median)
+		f.wrongf(key+".median", "must be above 0 and not above the mean (%v), got %v", b.mean, b.median)
 	case b.median > 0 && b.stddev > 0:
-		f.wrong(key+".median", "excludes stddev")
+		f.wrongf(key+".median", "excludes stddev")
 	}
 }
 
 func (f *findings) weight(key string, w float64) {
 	if !(w >= 0 && w <= maxWeight) {
-		f.wrong(key+".weight", "must be above 0, got %v", w)
+		f.wrongf(key+".weight", "must be above 0, got %v", w)
 	}
 }

@@ -323,3 +323,36 @@ func TestMediaStandBesideTheText(t *testing.T) {
 		t.Error("the same seed makes other pictures")
 	}
 }
+
+// TestNoTextIsEmpty: servers refuse empty texts, and a template may be longer than what was wished.
+func TestNoTextIsEmpty(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*workload.Config){
+		"a prompt":          func(*workload.Config) {},
+		"further turns":     func(c *workload.Config) { c.Turns.Mean = 3 },
+		"a ranking":         func(c *workload.Config) { c.Passages = workload.Passages{Count: 2, Tokens: 1} },
+		"a batch":           func(c *workload.Config) { c.Batch = 2 },
+		"a shared prefix":   func(c *workload.Config) { c.Prefix.SharedTokens = 1 },
+		"with a tokenizer":  func(c *workload.Config) { c.Tokenizer.File = tokenizerFile },
+		"code":              func(c *workload.Config) { c.Corpus = "code" },
+		"a pool of a token": func(c *workload.Config) { c.Prefix.Pool = workload.Pool{Size: 1, Tokens: 1} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := workload.DefaultConfig()
+			c.InputTokens.Mean, c.Cache = 1, "repeat"
+			change(&c)
+			w := newWorkload(t, &c, 1)
+			for i := range 5 {
+				turn := next(t, w)
+				for _, text := range turn.Prompt.Last().Texts() {
+					if strings.TrimSpace(text) == "" {
+						t.Errorf("turn %d: %q", i, text)
+					}
+				}
+				w.Learn(turn, 500)
+				w.Done(turn, says(0, "x"))
+			}
+		})
+	}
+}

@@ -238,6 +238,6 @@ func (r *recorded) made(c *conversation, d *draft, head string, tokens float64) 
 		}
 	}
 	random := r.streams.at(streamPrompt, r.numberOf(c), c.asked)
-	text, _ := d.ruler.sized(tokens, len(head), func(size int) string { return message(r.corpus, head, size, random) })
+	text, _ := d.ruler.sized(tokens, least(head), func(size int) string { return message(r.corpus, head, size, random) })
 	return text, nil
 }

@@ -253,7 +253,7 @@ func TestARecordingIsReplayedByItsEntries(t *testing.T) {
 	var entries []workload.Entry
 	for range 8 {
 		e, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			entries = append(entries, workload.Entry{})
 			continue
 		}

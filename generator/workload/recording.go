@@ -81,7 +81,7 @@ func (r *Recording) Next() (Entry, error) {
 		return Entry{}, r.err
 	}
 	row, err := r.rows.Next()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		r.pass++
 		r.w.sessions.endReplays(r.pass)
 		return Entry{}, io.EOF

@@ -236,7 +236,7 @@ func (p *pinned) at(r *ruler, tokens float64, write func(size int) string) strin
 	if p.made && math.Abs(now-tokens) <= max(slack, drift*tokens) {
 		return p.text
 	}
-	p.text, p.tokens = r.sized(tokens, 0, write)
+	p.text, p.tokens = r.sized(tokens, least(""), write)
 	p.made = true
 	return p.text
 }

@@ -27,7 +27,7 @@ func (s Sequence) draw(random *rand.Rand) (input, output int) {
 func (s Sequence) validate(path string) []error {
 	f := findings{path: path}
 	if len(s) > maxChoices {
-		f.wrong("", "must be at most %d pairs, got %d", maxChoices, len(s))
+		f.wrongf("", "must be at most %d pairs, got %d", maxChoices, len(s))
 	}
 	for i := range s {
 		f.errs = append(f.errs, s[i].InputTokens.validate(at(path, i)+".input_tokens", "tokens")...)
@@ -106,10 +106,10 @@ type RangeRatio struct {
 }
 
 // on tells whether lengths vary by it.
-func (r *RangeRatio) on() bool { return r.Style == RangeSGLang || r.Input != 0 || r.Output != 0 }
+func (r RangeRatio) on() bool { return r.Style == RangeSGLang || r.Input != 0 || r.Output != 0 }
 
 // draw is a whole number, each in the range as likely as the other.
-func (r *RangeRatio) draw(random *rand.Rand, mean, ratio float64) int {
+func (r RangeRatio) draw(random *rand.Rand, mean, ratio float64) int {
 	low, high := int(math.Floor(mean*(1-ratio))), int(math.Ceil(mean*(1+ratio)))
 	if r.Style == RangeSGLang {
 		low, high = int(mean*ratio), int(mean)
@@ -118,23 +118,23 @@ func (r *RangeRatio) draw(random *rand.Rand, mean, ratio float64) int {
 	return low + random.IntN(max(high, low)-low+1)
 }
 
-func (r *RangeRatio) validate(path string) []error {
+func (r RangeRatio) validate(path string) []error {
 	f := findings{path: path}
 	switch r.Style {
 	case RangeVLLM:
 		for i, ratio := range []float64{r.Input, r.Output} {
 			if !(ratio >= 0 && ratio < 1) {
-				f.wrong([]string{".input", ".output"}[i], "must be at least 0 and below 1, got %v", ratio)
+				f.wrongf([]string{".input", ".output"}[i], "must be at least 0 and below 1, got %v", ratio)
 			}
 		}
 	case RangeSGLang:
 		if r.Input != r.Output {
-			f.wrong(".output", "must be that of input, style %s has one ratio for both", RangeSGLang)
+			f.wrongf(".output", "must be that of input, style %s has one ratio for both", RangeSGLang)
 		} else if !(r.Input >= 0 && r.Input <= 1) {
-			f.wrong(".input", "must be between 0 and 1, got %v", r.Input)
+			f.wrongf(".input", "must be between 0 and 1, got %v", r.Input)
 		}
 	default:
-		f.wrong(".style", "unknown style %q, must be %s or %s", r.Style, RangeVLLM, RangeSGLang)
+		f.wrongf(".style", "unknown style %q, must be %s or %s", r.Style, RangeVLLM, RangeSGLang)
 	}
 	return f.errs
 }

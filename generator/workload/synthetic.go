@@ -46,7 +46,7 @@ func (s *synthetic) begin(w *Workload, c *conversation) error {
 }
 
 // draft implements asker.
-func (s *synthetic) draft(w *Workload, c *conversation, d *draft) {
+func (s *synthetic) draft(_ *Workload, c *conversation, d *draft) {
 	s.pin(c, d)
 	if !s.repeats || s.batch > 1 || s.passages.Count > 0 {
 		return
@@ -74,11 +74,9 @@ func (s *synthetic) ask(c *conversation, d *draft) (*Turn, error) {
 		return s.further(c, d)
 	}
 	o, wish := s.open(c, d, "")
-	text, tokens := d.repeated, 0.0
+	text, tokens := d.repeated, d.ruler.tokens(d.repeated)
 	if text == "" {
-		text, tokens = d.ruler.sized(wish, len(o.head), func(size int) string { return s.message(o.head, size, s.words(c, 0)) })
-	} else {
-		tokens = d.ruler.tokens(text)
+		text, tokens = d.ruler.sized(wish, least(o.head), func(size int) string { return s.message(o.head, size, s.words(c, 0)) })
 	}
 	c.system = o.system
 	turn, err := s.say(c, text, d)
@@ -88,7 +86,7 @@ func (s *synthetic) ask(c *conversation, d *draft) (*Turn, error) {
 	system := d.ruler.tokens(o.system)
 	turn.textTokens = system + tokens
 	turn.InputTokens = o.tokens
-	if expected := int(math.Round(d.ruler.overhead + system + tokens)); len(text) <= len(o.head) && expected > turn.InputTokens {
+	if expected := int(math.Round(d.ruler.overhead + system + tokens)); len(text) <= least(o.head) && expected > turn.InputTokens {
 		turn.InputTokens = expected // there was no room for the nonce
 	}
 	turn.PromptBytes = len(o.system) + len(text)
@@ -103,7 +101,7 @@ func (s *synthetic) ask(c *conversation, d *draft) (*Turn, error) {
 func (s *synthetic) further(c *conversation, d *draft) (*Turn, error) {
 	text := d.repeated
 	if text == "" {
-		text, _ = d.ruler.sized(float64(d.input), 0, func(size int) string { return s.message("", size, s.words(c, c.asked)) })
+		text, _ = d.ruler.sized(float64(d.input), least(""), func(size int) string { return s.message("", size, s.words(c, c.asked)) })
 	}
 	turn, err := s.say(c, text, d)
 	if err != nil {
@@ -131,7 +129,7 @@ func (s *synthetic) texts(c *conversation, d *draft) *Turn {
 		wish := float64(d.input) - d.ruler.overhead/float64(s.batch)
 		random := s.streams.at(streamPassage, s.numberOf(c), i)
 		var tokens float64
-		parts[i].Text, tokens = d.ruler.sized(wish, len(head), func(size int) string { return s.plain(head, size, random) })
+		parts[i].Text, tokens = d.ruler.sized(wish, least(head), func(size int) string { return s.plain(head, size, random) })
 		turn.PromptBytes += len(parts[i].Text)
 		turn.textTokens += tokens
 	}
@@ -149,13 +147,16 @@ func (s *synthetic) ranking(c *conversation, d *draft) *Turn {
 			parts[i].Name, head, tokens = prompt.Query, c.nonce, d.input
 		}
 		random := s.streams.at(streamPassage, s.numberOf(c), i)
-		parts[i].Text, _ = d.ruler.sized(float64(tokens), len(head), func(size int) string { return s.plain(head, size, random) })
+		parts[i].Text, _ = d.ruler.sized(float64(tokens), least(head), func(size int) string { return s.plain(head, size, random) })
 	}
 	return &Turn{
 		InputTokens: d.input + s.passages.Count*s.passages.Tokens,
 		Prompt:      prompt.Prompt{Messages: []prompt.Message{{Role: prompt.User, Parts: parts}}},
 	}
 }
+
+// least is the size of the shortest message with this head: a word and a full stop if there is none, because servers refuse empty texts.
+func least(head string) int { return max(len(head), minWord+1) }
 
 // plain is head and text of size bytes in all, or of the head alone.
 func (s *synthetic) plain(head string, size int, random rand.PCG) string {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 )
 
 const (
@@ -29,10 +30,10 @@ func (c *Config) Validate(path string) []error {
 	f.errs = append(f.errs, c.Turns.validate(path+".turns", "turns")...)
 	f.errs = append(f.errs, c.TurnDelay.validate(path+".turn_delay")...)
 	if !c.Cache.Valid() {
-		f.wrong(".cache", "unknown cache %q, must be %s, %s or %s", c.Cache, CacheBust, CacheSharedPrefix, CacheRepeat)
+		f.wrongf(".cache", "unknown cache %q, must be %s, %s or %s", c.Cache, CacheBust, CacheSharedPrefix, CacheRepeat)
 	}
 	if !c.Corpus.Valid() {
-		f.wrong(".corpus", "unknown corpus %q, must be %s, %s or %s", c.Corpus, CorpusWords, CorpusText, CorpusCode)
+		f.wrongf(".corpus", "unknown corpus %q, must be %s, %s or %s", c.Corpus, CorpusWords, CorpusText, CorpusCode)
 	}
 	c.validateNumbers(&f)
 	c.validateTexts(&f)
@@ -64,72 +65,82 @@ func (c *Config) validateNumbers(f *findings) {
 		{".passages.tokens", "", c.Passages.Tokens, 1, maxTokens},
 	} {
 		if n.value < n.least || n.value > n.top {
-			f.wrong(n.key, "must be between %d%s and %d, got %d", n.least, n.zero, n.top, n.value)
+			f.wrongf(n.key, "must be between %d%s and %d, got %d", n.least, n.zero, n.top, n.value)
 		}
 	}
 	pool := c.Prefix.Pool
 	if (pool.Size == 0) != (pool.Tokens == 0) {
-		f.wrong(".prefix.pool", "needs both size and tokens")
+		f.wrongf(".prefix.pool", "needs both size and tokens")
 	}
 	if n := pool.Size * pool.Tokens; n > maxTokens {
-		f.wrong(".prefix.pool", "must hold at most %d tokens in all, got %d", maxTokens, n)
+		f.wrongf(".prefix.pool", "must hold at most %d tokens in all, got %d", maxTokens, n)
 	}
 	if pool.Size > 0 && c.Prefix.SharedTokens+c.Prefix.PerSessionTokens > 0 {
-		f.wrong(".prefix.pool", "excludes shared_tokens and per_session_tokens")
+		f.wrongf(".prefix.pool", "excludes shared_tokens and per_session_tokens")
 	}
 	if c.Turns.expected() > maxTurns {
-		f.wrong(".turns", "mean must be at most %d turns, got %v", maxTurns, c.Turns.expected())
+		f.wrongf(".turns", "mean must be at most %d turns, got %v", maxTurns, c.Turns.expected())
 	}
 }
 
 // validateTexts checks what the user writes for the model.
 func (c *Config) validateTexts(f *findings) {
 	if c.SystemPrompt != "" && c.SystemPromptFile != "" {
-		f.wrong(".system_prompt_file", "excludes system_prompt")
+		f.wrongf(".system_prompt_file", "excludes system_prompt")
 	}
 	if len(c.SystemPrompt) > maxSystemPrompt {
-		f.wrong(".system_prompt", "must be at most %d bytes, got %d", maxSystemPrompt, len(c.SystemPrompt))
+		f.wrongf(".system_prompt", "must be at most %d bytes, got %d", maxSystemPrompt, len(c.SystemPrompt))
 	}
 	if len(c.Prompts) > maxPrompts {
-		f.wrong(".prompts", "must be at most %d texts, got %d", maxPrompts, len(c.Prompts))
+		f.wrongf(".prompts", "must be at most %d texts, got %d", maxPrompts, len(c.Prompts))
 	}
 	for i, p := range c.Prompts {
 		if p == "" {
-			f.wrong(at(".prompts", i), "must not be empty")
+			f.wrongf(at(".prompts", i), "must not be empty")
 		}
 	}
 	if _, err := json.Marshal(c.Extra); err != nil {
-		f.wrong(".extra", "cannot be written as JSON: %v", err)
+		f.wrongf(".extra", "cannot be written as JSON: %v", err)
 	}
 }
 
 // validateTogether finds keys that contradict each other.
 func (c *Config) validateTogether(f *findings) {
-	lengths := c.ownLengths()
+	var (
+		sequence  = len(c.Sequence) > 0
+		fixed     = c.InputTokens.fixed() && c.OutputTokens.fixed()
+		given     = len(c.Prompts) > 0 || c.Dataset.Enabled()
+		many      = c.Passages.Count > 0 || c.Batch > 1
+		varied    = sequence || c.RangeRatio.on()
+		turns     = c.conversations()
+		prefix    = c.Prefix != Prefix{}
+		media     = c.Images.Count > 0 || c.Audio.Count > 0 || len(c.Video.Files) > 0
+		uncounted = c.Passages.Count == 0 && c.Passages != DefaultConfig().Passages
+	)
 	for _, conflict := range []struct {
 		key    string
-		wrong  bool
+		wrong  []bool // all of them together
 		reason string
 	}{
-		{".sequence", len(c.Sequence) > 0 && lengths, "excludes input_tokens and output_tokens"},
-		{".sequence", len(c.Sequence) > 0 && c.RangeRatio.on(), "excludes range_ratio"},
-		{".range_ratio", c.RangeRatio.on() && !(c.InputTokens.fixed() && c.OutputTokens.fixed()), "needs a plain number in input_tokens and output_tokens"},
-		{".prompts", len(c.Prompts) > 0 && c.Dataset.Enabled(), "excludes dataset"},
-		{".prompts", len(c.Prompts) > 0 && (len(c.Sequence) > 0 || c.RangeRatio.on()), "excludes sequence and range_ratio"},
-		{".turns", c.conversations() && (len(c.Prompts) > 0 || c.Dataset.Enabled()), "is for made-up prompts, without prompts and dataset"},
-		{".turns", c.conversations() && (c.Passages.Count > 0 || c.Batch > 1), "excludes passages and batch"},
-		{".turn_delay", c.TurnDelay != Delay{} && !c.conversations(), "needs turns"},
-		{".passages", c.Passages.Count == 0 && c.Passages != DefaultConfig().Passages, "needs count"},
-		{".passages", c.Passages.Count > 0 && c.Batch > 1, "excludes batch"},
-		{".passages", c.Passages.Count > 0 && (len(c.Prompts) > 0 || c.Dataset.Enabled()), "is for made-up prompts, without prompts and dataset"},
-		{".batch", c.Batch > 1 && (len(c.Prompts) > 0 || c.Dataset.Enabled()), "is for made-up prompts, without prompts and dataset"},
-		{".prefix", c.Prefix != Prefix{} && (c.Passages.Count > 0 || c.Batch > 1), "excludes passages and batch"},
-		{".cache", c.Cache == CacheSharedPrefix && !c.shares(), "shared_prefix needs prefix.shared_tokens, prefix.pool, system_prompt or system_prompt_file"},
-		{".images", c.hasMedia() && c.Dataset.Enabled(), "media are for made-up prompts and prompts, without dataset"},
-		{".images", c.hasMedia() && (c.Passages.Count > 0 || c.Batch > 1), "media exclude passages and batch"},
+		{".sequence", []bool{sequence, c.ownLengths()}, "excludes input_tokens and output_tokens"},
+		{".sequence", []bool{sequence, c.RangeRatio.on()}, "excludes range_ratio"},
+		{".range_ratio", []bool{c.RangeRatio.on(), !fixed}, "needs a plain number in input_tokens and output_tokens"},
+		{".prompts", []bool{len(c.Prompts) > 0, c.Dataset.Enabled()}, "excludes dataset"},
+		{".prompts", []bool{len(c.Prompts) > 0, varied}, "excludes sequence and range_ratio"},
+		{".turns", []bool{turns, given}, "is for made-up prompts, without prompts and dataset"},
+		{".turns", []bool{turns, many}, "excludes passages and batch"},
+		{".turn_delay", []bool{c.TurnDelay != Delay{}, !turns}, "needs turns"},
+		{".passages", []bool{uncounted}, "needs count"},
+		{".passages", []bool{c.Passages.Count > 0, c.Batch > 1}, "excludes batch"},
+		{".passages", []bool{c.Passages.Count > 0, given}, "is for made-up prompts, without prompts and dataset"},
+		{".batch", []bool{c.Batch > 1, given}, "is for made-up prompts, without prompts and dataset"},
+		{".prefix", []bool{prefix, many}, "excludes passages and batch"},
+		{".cache", []bool{c.Cache == CacheSharedPrefix, !c.shares()}, "shared_prefix needs prefix.shared_tokens, prefix.pool, system_prompt or system_prompt_file"},
+		{".images", []bool{media, c.Dataset.Enabled()}, "media are for made-up prompts and prompts, without dataset"},
+		{".images", []bool{media, many}, "media exclude passages and batch"},
 	} {
-		if conflict.wrong {
-			f.wrong(conflict.key, "%s", conflict.reason)
+		if !slices.Contains(conflict.wrong, false) {
+			f.wrongf(conflict.key, "%s", conflict.reason)
 		}
 	}
 }
@@ -143,10 +154,6 @@ func (c *Config) ownLengths() bool {
 // shares tells whether there is something that all conversations begin with.
 func (c *Config) shares() bool {
 	return c.Prefix.SharedTokens > 0 || c.Prefix.Pool.Size > 0 || c.SystemPrompt != "" || c.SystemPromptFile != ""
-}
-
-func (c *Config) hasMedia() bool {
-	return c.Images.Count > 0 || c.Audio.Count > 0 || len(c.Video.Files) > 0
 }
 
 // systemPrompt is the text, from wherever the configuration has it.

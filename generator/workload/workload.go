@@ -285,6 +285,9 @@ func (w *Workload) Done(turn *Turn, end End) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
+	case end.Unsent && c.row != nil && c.rows == nil && c.replay == sessionKey{}:
+		w.sessions.end(c, new(int64)) // a recorded turn that stands alone
+		return
 	case end.Unsent:
 		c.asked--
 		c.asking = nil

@@ -236,8 +236,10 @@ func TestFilesThatAreNoTracesAreRefused(t *testing.T) {
 		} `parquet:"input_tokens"`
 	}
 	for name, test := range map[string]struct{ content, want string }{
-		"other columns": {string(parquetBytes(t, []other{{}})),
-			`column "timestamp_start_unix_ms" is missing, column "input_tokens" is a structure, not a value or a list of values, column "output_tokens" is missing`},
+		"other columns": {
+			string(parquetBytes(t, []other{{}})),
+			`column "timestamp_start_unix_ms" is missing, column "input_tokens" is a structure, not a value or a list of values, column "output_tokens" is missing`,
+		},
 		"an Arrow file": {"ARROW1\x00\x00 and more", "convert it to Parquet"},
 		"lines of JSON": {`{"prompt":"x"}` + "\n", `corrupt Parquet file: it begins with "{\"pr" instead of "PAR1"`},
 		"nothing":       {"", "0 bytes are too few"},

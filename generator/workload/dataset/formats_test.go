@@ -183,6 +183,7 @@ func multiTurns(*testing.T) []talk {
 		{Session: "a1", Rows: []told{
 			{Session: "a1", Prompt: under("Be short.", said("Hi"))},
 			{Session: "a1", Prompt: under("Be short.", said("And why?")), Delay: 800 * ms},
+			{Session: "a1", Prompt: by(prompt.System, "Be long.")},
 			{Session: "a1", Prompt: said("More."), OutputTokens: 7},
 		}},
 		{Rows: []told{{Prompt: said("alone")}}},

@@ -257,6 +257,15 @@ func span(value []byte, unit time.Duration) (time.Duration, error) {
 	return time.Duration(math.Round(number * float64(unit))), nil
 }
 
+// elapsed is span for what was measured: clocks that were set back make it negative.
+func elapsed(value []byte, unit time.Duration) (time.Duration, error) {
+	if value[0] == '-' {
+		_, err := span(value[1:], unit)
+		return 0, err
+	}
+	return span(value, unit)
+}
+
 // flag reads true or false.
 func flag(value []byte) (bool, error) {
 	if c := value[0]; c != 't' && c != 'f' {

@@ -22,17 +22,22 @@ func openSingleTurn(c *settings) (reader, error) {
 	}))
 }
 
-// openMultiTurn opens lines of JSON with one conversation each, or a piece of one.
-func openMultiTurn(c *settings) (reader, error) {
-	d := turnDecoder{library: libraryOf(c)}
-	return openLines(c, decode(func(r *record) (entry, error) { return d.conversation(r.data) }))
+// multiTurn reads lines of JSON with one conversation each, or a piece of one.
+type multiTurn struct {
+	turnDecoder
+	begins *recent[string, int64] // where each session begins
 }
 
-// conversation reads a line of multi_turn.
-func (d *turnDecoder) conversation(line []byte) (entry, error) {
+func openMultiTurn(c *settings) (reader, error) {
+	return openLines(c, &multiTurn{turnDecoder{library: libraryOf(c)}, newRecent[string, int64](pastSessions)})
+}
+
+func (d *multiTurn) reset() { d.begins.clear() }
+
+func (d *multiTurn) decode(r *record) (entry, error) {
 	var out entry
 	var session string
-	err := object(line, func(key, value []byte) error {
+	err := object(r.data, func(key, value []byte) error {
 		if null(value) {
 			return nil
 		}
@@ -58,7 +63,11 @@ func (d *turnDecoder) conversation(line []byte) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	out.rows = hoisted(out.rows)
+	begin, known := d.begins.get(session)
+	if session == "" || !known || begin == r.mark.offset { // what goes on has its system prompt already
+		out.rows = hoisted(out.rows)
+		d.begins.put(session, r.mark.offset)
+	}
 	for i := range out.rows {
 		out.rows[i].Session = session
 	}

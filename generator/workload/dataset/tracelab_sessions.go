@@ -152,7 +152,7 @@ func (s *tracelabSession) add(line *tracelabLine) {
 }
 
 func readTracelab(data []byte) (tracelabLine, error) {
-	out := tracelabLine{round: tracelabRound{call: call{input: -1}}}
+	out := tracelabLine{round: tracelabRound{call: call{input: -1, think: -1}}}
 	var reasoning, appended int
 	texts := map[string]*string{"session_id": &out.session, "user": &out.user, "project": &out.project, "provider": &out.provider}
 	lengths := map[string]*int{

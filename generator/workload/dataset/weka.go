@@ -290,12 +290,3 @@ func ignored(key, kind string) error {
 	}
 	return errUnknownKey
 }
-
-// elapsed is span for what was measured: clocks that were set back make it negative.
-func elapsed(value []byte, unit time.Duration) (time.Duration, error) {
-	if value[0] == '-' {
-		_, err := span(value[1:], unit)
-		return 0, err
-	}
-	return span(value, unit)
-}

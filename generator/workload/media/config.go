@@ -23,8 +23,8 @@ const (
 // AudioFormat is how made-up clips are encoded.
 type AudioFormat string
 
-// The format of clips.
-const WAV AudioFormat = "wav" // uncompressed
+// WAV is without compression.
+const WAV AudioFormat = "wav"
 
 // Images are the pictures of each message.
 type Images struct {
@@ -76,24 +76,24 @@ type checks struct {
 	errs []error
 }
 
-func (c *checks) wrong(key, format string, args ...any) {
+func (c *checks) wrongf(key, format string, args ...any) {
 	c.errs = append(c.errs, invalid.Key(c.path+key, format, args...))
 }
 
 func (c *checks) between(key string, value, least, most int) {
 	if value < least || value > most {
-		c.wrong(key, "must be between %d and %d, got %d", least, most, value)
+		c.wrongf(key, "must be between %d and %d, got %d", least, most, value)
 	}
 }
 
 func (c *checks) source(s Source, folder string) {
 	switch {
 	case s != SourceNoise && s != SourceFolder:
-		c.wrong(".source", "unknown source %q, must be %s or %s", s, SourceNoise, SourceFolder)
+		c.wrongf(".source", "unknown source %q, must be %s or %s", s, SourceNoise, SourceFolder)
 	case s == SourceFolder && folder == "":
-		c.wrong(".folder", "must be named, source is %s", SourceFolder)
+		c.wrongf(".folder", "must be named, source is %s", SourceFolder)
 	case s == SourceNoise && folder != "":
-		c.wrong(".folder", "needs source: %s", SourceFolder)
+		c.wrongf(".folder", "needs source: %s", SourceFolder)
 	}
 }
 
@@ -104,14 +104,14 @@ func (i *Images) Validate(path string) []error {
 	c.between(".width", i.Width, 1, maxSide)
 	c.between(".height", i.Height, 1, maxSide)
 	if len(c.errs) == 0 && i.Width*i.Height > maxPixels {
-		c.wrong(".height", "must leave at most %d pixels in all, got %d", maxPixels, i.Width*i.Height)
+		c.wrongf(".height", "must leave at most %d pixels in all, got %d", maxPixels, i.Width*i.Height)
 	}
 	if i.Format != PNG && i.Format != JPEG {
-		c.wrong(".format", "unknown format %q, must be %s or %s", i.Format, PNG, JPEG)
+		c.wrongf(".format", "unknown format %q, must be %s or %s", i.Format, PNG, JPEG)
 	}
 	c.source(i.Source, i.Folder)
 	if len(c.errs) == 0 && i.Count == 0 && *i != DefaultImages() {
-		c.wrong(".count", "must be at least 1")
+		c.wrongf(".count", "must be at least 1")
 	}
 	return c.errs
 }
@@ -121,23 +121,23 @@ func (a *Audio) Validate(path string) []error {
 	c := checks{path: path}
 	c.between(".count", a.Count, 0, maxCount)
 	if !(a.Seconds >= 0.01 && a.Seconds <= maxSeconds) {
-		c.wrong(".seconds", "must be between 0.01 and %d, got %v", maxSeconds, a.Seconds)
+		c.wrongf(".seconds", "must be between 0.01 and %d, got %v", maxSeconds, a.Seconds)
 	}
 	c.between(".sample_rate", a.SampleRate, 1000, maxSampleRate)
 	switch a.Bits {
 	case 8, 16, 24, 32:
 	default:
-		c.wrong(".bits", "must be 8, 16, 24 or 32, got %d", a.Bits)
+		c.wrongf(".bits", "must be 8, 16, 24 or 32, got %d", a.Bits)
 	}
 	if len(c.errs) == 0 && a.size() > maxFile {
-		c.wrong(".seconds", "makes clips of %d bytes, at most %d are allowed", a.size(), maxFile)
+		c.wrongf(".seconds", "makes clips of %d bytes, at most %d are allowed", a.size(), maxFile)
 	}
 	if a.Format != WAV {
-		c.wrong(".format", "unknown format %q, must be %s", a.Format, WAV)
+		c.wrongf(".format", "unknown format %q, must be %s", a.Format, WAV)
 	}
 	c.source(a.Source, a.Folder)
 	if len(c.errs) == 0 && a.Count == 0 && *a != DefaultAudio() {
-		c.wrong(".count", "must be at least 1")
+		c.wrongf(".count", "must be at least 1")
 	}
 	return c.errs
 }
@@ -146,7 +146,7 @@ func (a *Audio) Validate(path string) []error {
 func (v *Video) Validate(path string) []error {
 	c := checks{path: path}
 	if len(v.Files) > maxFiles {
-		c.wrong(".files", "must be at most %d files, got %d", maxFiles, len(v.Files))
+		c.wrongf(".files", "must be at most %d files, got %d", maxFiles, len(v.Files))
 	}
 	return c.errs
 }

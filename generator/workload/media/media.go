@@ -153,8 +153,6 @@ func typeOf(path, kind string) (string, error) {
 }
 
 // types are those that not every system's table has, or has under another name.
-//
-//nolint:gochecknoglobals // never changes
 var types = map[string]string{
 	".wav": "audio/wav", ".mp3": "audio/mpeg", ".flac": "audio/flac", ".ogg": "audio/ogg", ".m4a": "audio/mp4",
 	".mp4": "video/mp4", ".webm": "video/webm", ".mov": "video/quicktime", ".mkv": "video/x-matroska", ".avi": "video/x-msvideo",

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"sort"
-	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -73,93 +71,15 @@ func (c *Column) Close() {
 	c.chunk, c.group = nil, -1
 }
 
-// Int is the whole number of a row; false = there is none.
-func (c *Column) Int(row int64) (int64, bool, error) {
-	v, ok, err := c.one(row)
-	if err != nil || !ok {
-		return 0, false, err
-	}
-	n, err := c.whole(v)
-	if err == nil && c.unsigned && n > math.MaxInt64 {
-		err = fmt.Errorf("column %q: %d is too big", c.name, n)
-	}
-	return int64(n), err == nil, err
-}
-
-// Text is the text of a row, or its number in digits; false = there is none.
-func (c *Column) Text(row int64) (string, bool, error) {
-	v, ok, err := c.one(row)
-	if err != nil || !ok {
-		return "", false, err
-	}
-	switch v.Kind() {
-	case parquet.ByteArray, parquet.FixedLenByteArray:
-		return string(v.ByteArray()), true, nil
-	default:
-		n, err := c.whole(v)
-		if c.unsigned {
-			return strconv.FormatUint(n, 10), err == nil, err
-		}
-		return strconv.FormatInt(int64(n), 10), err == nil, err
-	}
-}
-
-// Ints appends the numbers of a row's list, none of them negative, to out.
-func (c *Column) Ints(row int64, out []uint64) ([]uint64, error) {
-	err := c.at(row, func(v parquet.Value) error {
-		if v.IsNull() {
-			return nil
-		}
-		n, err := c.whole(v)
-		if err == nil && !c.unsigned && int64(n) < 0 {
-			err = fmt.Errorf("column %q: %d is negative", c.name, int64(n))
-		}
-		out = append(out, n)
-		return err
-	})
-	return out, err
-}
-
-// one is the single value of a row.
-func (c *Column) one(row int64) (parquet.Value, bool, error) {
-	if c.list {
-		return parquet.Value{}, false, fmt.Errorf("column %q is a list", c.name)
-	}
-	var out parquet.Value
-	err := c.at(row, func(v parquet.Value) error {
-		out = v
-		return nil
-	})
-	return out, err == nil && !out.IsNull(), err
-}
-
-// whole is a number without a fraction; negative ones are in two's complement.
-func (c *Column) whole(v parquet.Value) (uint64, error) {
-	switch v.Kind() {
-	case parquet.Int32:
-		if c.unsigned {
-			return uint64(v.Uint32()), nil
-		}
-		return uint64(int64(v.Int32())), nil
-	case parquet.Int64:
-		return v.Uint64(), nil
-	case parquet.Float, parquet.Double: // a column of whole numbers in which some are missing, as pandas writes it
-		f := v.Double()
-		if v.Kind() == parquet.Float {
-			f = float64(v.Float())
-		}
-		if f != math.Trunc(f) || math.Abs(f) >= 1<<53 {
-			return 0, fmt.Errorf("column %q: %v is not a whole number", c.name, f)
-		}
-		return uint64(int64(f)), nil
-	default:
-		return 0, fmt.Errorf("column %q holds %s, not numbers", c.name, v.Kind())
-	}
-}
-
 // at calls do with each value of a row.
 func (c *Column) at(row int64, do func(parquet.Value) error) (err error) {
-	defer recovered(&err)
+	defer func() {
+		if p := recover(); p != nil {
+			// What the library left behind is not touched again.
+			c.page, c.ahead, c.values, c.chunk, c.group = nil, nil, nil, nil, -1
+			err = fmt.Errorf("column %q: %w: %v", c.name, ErrCorrupt, p)
+		}
+	}()
 	if row < 0 || row >= c.file.rows {
 		return fmt.Errorf("row %d of %d", row, c.file.rows)
 	}
@@ -202,6 +122,9 @@ func (c *Column) seek(row int64) error {
 		c.group, c.chunk = g, chunk
 	}
 	row -= c.file.groups[g].first
+	if c.page != nil && row >= c.row && row < c.first+c.chunk.pages[c.number].rows {
+		return c.skip(row)
+	}
 	p, first, err := c.locate(row)
 	if err != nil {
 		return err

@@ -1,0 +1,57 @@
+package generator
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+)
+
+func TestHeadersOfARequest(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		endpoint endpoint.Config
+		traits   endpoint.Traits
+		session  string
+		stream   bool
+		want     http.Header // beside those of every request
+	}{
+		"a request alone": {
+			want: http.Header{"X-Request-Id": {"r"}, "Accept": {"application/json"}},
+		},
+		"a stream in a session": {
+			session: "s", stream: true,
+			want: http.Header{"X-Request-Id": {"r"}, "X-Correlation-Id": {"s"}, "Accept": {"text/event-stream"}},
+		},
+		"the session under another name, and for routers": {
+			endpoint: endpoint.Config{SessionHeader: "X-Sess", AffinityHeaders: []string{"x-session-affinity", "X-SMG-Routing-Key"}, Headers: map[string]string{"X-Session-Affinity": "mine"}},
+			session:  "s",
+			want: http.Header{
+				"X-Request-Id": {"r"}, "X-Sess": {"s"}, "X-Session-Affinity": {"s"}, "X-Smg-Routing-Key": {"s"}, "Accept": {"application/json"},
+			},
+		},
+		"what the protocol wants, unless the user wants something else": {
+			endpoint: endpoint.Config{Headers: map[string]string{"anthropic-version": "2030-01-01", "x-request-id": "own"}},
+			traits:   endpoint.Traits{Header: http.Header{"anthropic-version": {"2023-06-01"}, "X-Kept": {"yes"}}},
+			want:     http.Header{"X-Request-Id": {"own"}, "Anthropic-Version": {"2030-01-01"}, "X-Kept": {"yes"}, "Accept": {"application/json"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := &Target{config: TargetConfig{Name: "t", Endpoint: test.endpoint}}
+			target.headers = baseHeader(&target.config, &test.traits, "agent/1")
+			want := test.want
+			want["User-Agent"], want["X-Aiperf-Exporter"] = []string{"agent/1"}, []string{"t"}
+			want["Accept-Encoding"], want["Content-Type"] = []string{"identity"}, []string{"application/json"}
+			for range 2 { // one request leaves nothing behind for the next
+				got := target.header("r", &workload.Turn{Session: test.session}, "application/json", test.stream)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
