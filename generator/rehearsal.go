@@ -61,16 +61,45 @@ func (c *TargetConfig) wire(turn *workload.Turn) *endpoint.Turn {
 		MaxOutputTokens: turn.OutputTokens,
 		Stream:          c.Workload.Stream,
 		IncludeUsage:    true,
-		Extra:           c.Workload.Extra,
 		PreviousID:      turn.PreviousID,
 	}
 	if turn.Model != "" {
 		wire.Model = turn.Model
 	}
-	if len(turn.Extra) > 0 {
-		wire.Extra = make(map[string]any, len(c.Workload.Extra)+len(turn.Extra))
-		maps.Copy(wire.Extra, c.Workload.Extra)
-		maps.Copy(wire.Extra, turn.Extra)
-	}
+	wire.Extra = merged(c.sampling(turn), c.Workload.Extra, turn.Extra)
 	return wire
+}
+
+// sampling is how fixed questions are asked whose answers are compared, unless the user wants something else: so that the same server gives
+// the same answer, and where the protocol can tell them with the probabilities of its tokens, which show what the text hides.
+func (c *TargetConfig) sampling(turn *workload.Turn) map[string]any {
+	if !c.Fingerprint.Enabled || turn.Fixed == 0 {
+		return nil
+	}
+	switch c.Endpoint.Type {
+	case endpoint.Chat:
+		return map[string]any{"temperature": 0, "logprobs": true, "top_logprobs": 5}
+	case endpoint.Completions:
+		return map[string]any{"temperature": 0, "logprobs": 5}
+	}
+	return map[string]any{"temperature": 0}
+}
+
+// merged is all of the maps in one, later ones over earlier ones.
+func merged(layers ...map[string]any) map[string]any {
+	var out map[string]any
+	shared := true // out is one of the layers, and must not be changed
+	for _, layer := range layers {
+		switch {
+		case len(layer) == 0:
+		case out == nil:
+			out = layer
+		default:
+			if shared {
+				out, shared = maps.Clone(out), false
+			}
+			maps.Copy(out, layer)
+		}
+	}
+	return out
 }

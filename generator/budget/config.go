@@ -12,14 +12,14 @@ import (
 //
 // The comments of its fields are the reference that users read, docs/configuration.md.
 type Config struct {
-	RequestsPerHour    int64   `koanf:"requests_per_hour" yaml:"requests_per_hour,omitempty"`
-	RequestsPerDay     int64   `koanf:"requests_per_day" yaml:"requests_per_day,omitempty"`
-	InputTokensPerDay  int64   `koanf:"input_tokens_per_day" yaml:"input_tokens_per_day,omitempty"`
-	OutputTokensPerDay int64   `koanf:"output_tokens_per_day" yaml:"output_tokens_per_day,omitempty"`
-	TokensPerHour      int64   `koanf:"tokens_per_hour" yaml:"tokens_per_hour,omitempty"` // input and output together
-	TokensPerDay       int64   `koanf:"tokens_per_day" yaml:"tokens_per_day,omitempty"`   // input and output together
-	USDPerHour         float64 `koanf:"usd_per_hour" yaml:"usd_per_hour,omitempty"`       // dollars; needs a price below
-	USDPerDay          float64 `koanf:"usd_per_day" yaml:"usd_per_day,omitempty"`         // dollars; needs a price below
+	RequestsPerHour    int64   `koanf:"requests_per_hour" yaml:"requests_per_hour,omitempty"`         // requests in a calendar hour
+	RequestsPerDay     int64   `koanf:"requests_per_day" yaml:"requests_per_day,omitempty"`           // requests in a calendar day
+	InputTokensPerDay  int64   `koanf:"input_tokens_per_day" yaml:"input_tokens_per_day,omitempty"`   // tokens of prompts
+	OutputTokensPerDay int64   `koanf:"output_tokens_per_day" yaml:"output_tokens_per_day,omitempty"` // tokens of answers
+	TokensPerHour      int64   `koanf:"tokens_per_hour" yaml:"tokens_per_hour,omitempty"`             // input and output together
+	TokensPerDay       int64   `koanf:"tokens_per_day" yaml:"tokens_per_day,omitempty"`               // input and output together
+	USDPerHour         float64 `koanf:"usd_per_hour" yaml:"usd_per_hour,omitempty"`                   // dollars; needs a price below
+	USDPerDay          float64 `koanf:"usd_per_day" yaml:"usd_per_day,omitempty"`                     // dollars; needs a price below
 	// Dollars for a million input tokens. The prices of the global budget hold for targets that give none.
 	USDPerMillionInput  float64 `koanf:"usd_per_million_input" yaml:"usd_per_million_input,omitempty"`
 	USDPerMillionOutput float64 `koanf:"usd_per_million_output" yaml:"usd_per_million_output,omitempty"` // dollars for a million output tokens

@@ -220,13 +220,13 @@ func TestLimiterSharesTheRateFairly(t *testing.T) {
 		wantHz []float64 // of each
 	}{
 		"a modest one gets all it asks for beside two greedy ones": {
-			50, []*asker{{hz: 300}, {hz: 100}, {hz: 5}}, []float64{22.5, 22.5, 5},
+			50, []*asker{{hz: 150}, {hz: 70}, {hz: 5}}, []float64{22.5, 22.5, 5},
 		},
 		"one that asks once a minute too": {
 			2, []*asker{{hz: 40}, {hz: 30, even: true}, {hz: 1. / 60, even: true}}, []float64{.99, .99, 1. / 60},
 		},
 		"who asks more often gets no more": {
-			50, []*asker{{hz: 400}, {hz: 60, even: true}}, []float64{25, 25},
+			50, []*asker{{hz: 200}, {hz: 60, even: true}}, []float64{25, 25},
 		},
 		"below two a second": {
 			0.5, []*asker{{hz: 10}, {hz: 3}, {hz: .02, even: true}}, []float64{.24, .24, .02},
@@ -286,7 +286,7 @@ func TestLimiterSharesTheSlotsFairly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const steady, end = 2 * time.Minute, 12 * time.Minute
+			const steady, end = 2 * time.Minute, 7 * time.Minute
 			got := contend(t, load.NewLimiter(test.maxInFlight, 0), steady, end, test.askers)
 			if got.most > test.maxInFlight {
 				t.Errorf("%d in flight", got.most)

@@ -28,16 +28,16 @@ type Length struct {
 
 // Peak is one distribution of a mixture.
 type Peak struct {
-	Mean   float64 `koanf:"mean" yaml:"mean"`
-	Stddev float64 `koanf:"stddev" yaml:"stddev,omitempty"`
-	Median float64 `koanf:"median" yaml:"median,omitempty"`
-	Weight float64 `koanf:"weight" yaml:"weight,omitempty"` // 0 = 1
+	Mean   float64 `koanf:"mean" yaml:"mean"`               // as that of a length, likewise the next two
+	Stddev float64 `koanf:"stddev" yaml:"stddev,omitempty"` // of a normal distribution
+	Median float64 `koanf:"median" yaml:"median,omitempty"` // of a lognormal distribution
+	Weight float64 `koanf:"weight" yaml:"weight,omitempty"` // share of the peak beside those of the others; 1 without it
 }
 
 // Point is one value of an empirical distribution.
 type Point struct {
-	Value  int     `koanf:"value" yaml:"value"`
-	Weight float64 `koanf:"weight" yaml:"weight,omitempty"` // 0 = 1
+	Value  int     `koanf:"value" yaml:"value"`             // tokens
+	Weight float64 `koanf:"weight" yaml:"weight,omitempty"` // share of the value beside those of the others; 1 without it
 }
 
 // Delay is a distribution of durations. A plain duration in the file is a Delay with only a Mean.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -328,7 +329,7 @@ func TestARecordingNeedsADatasetWithTimes(t *testing.T) {
 
 func TestTurnsThatNobodyTakesAreBounded(t *testing.T) {
 	t.Parallel()
-	c := recordedConfig(t, dataset.MooncakeTrace, "a.jsonl", `{"timestamp":0,"input_length":5}`)
+	c := recordedConfig(t, dataset.MooncakeTrace, "a.jsonl", slices.Repeat([]string{`{"timestamp":0,"input_length":5}`}, 2000)...)
 	w := newWorkload(t, c, 1)
 	r := w.Recording()
 	for n := 0; n < 100_010; {

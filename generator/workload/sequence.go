@@ -13,9 +13,9 @@ type Sequence []Pair
 
 // Pair is a length of prompts together with a length of their answers.
 type Pair struct {
-	InputTokens  Length  `koanf:"input_tokens" yaml:"input_tokens"`
-	OutputTokens Length  `koanf:"output_tokens" yaml:"output_tokens"`
-	Weight       float64 `koanf:"weight" yaml:"weight,omitempty"` // 0 = 1
+	InputTokens  Length  `koanf:"input_tokens" yaml:"input_tokens"`   // length of the prompt
+	OutputTokens Length  `koanf:"output_tokens" yaml:"output_tokens"` // most tokens of its answer
+	Weight       float64 `koanf:"weight" yaml:"weight,omitempty"`     // share of the pair beside those of the others; 1 without it
 }
 
 // draw chooses a pair and draws its two lengths.

@@ -306,20 +306,6 @@ func TestConversationsThatWaitAreBounded(t *testing.T) {
 	}
 }
 
-func TestHistoriesThatWaitAreBounded(t *testing.T) {
-	t.Parallel()
-	c := conversing(2)
-	c.TurnDelay.Mean = time.Hour
-	w := newWorkload(t, c, 1)
-	long := strings.Repeat("x", 32<<20)
-	for i := range int64(20) {
-		w.Done(pick(t, w, workload.Pick{Now: i}), says(i, long))
-	}
-	if got := w.Sessions(); got.Active != 7 || got.Truncated != 13 {
-		t.Errorf("sessions %+v, want 7 that hold less than 256 MiB", got)
-	}
-}
-
 func TestConversationsAreSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	c := conversing(4)

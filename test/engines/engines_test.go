@@ -5,10 +5,11 @@
 package engines
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,59 +19,6 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/test/process"
 	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
 )
-
-const (
-	binary  = "../../bin/aiperf-exporter"
-	cache   = "../../.cache/"
-	startup = 5 * time.Minute // vLLM takes up to two on an idle machine
-)
-
-// engine is an inference server and what it calls its own counters.
-type engine struct {
-	program     string
-	arguments   func(host, port string) []string
-	environment []string
-	rate        float64  // requests per second and target, such that requests overlap but there are moments without any
-	output      string   // counter of generated tokens
-	input       []string // counters that add up to the prompt tokens
-}
-
-var enginesByName = map[string]engine{
-	"llama": {
-		program: cache + "llama/bin/llama-server",
-		arguments: func(host, port string) []string {
-			return []string{"--model", cache + "model/tiny.gguf", "--alias", "tiny", "--host", host, "--port", port, "--metrics", "--parallel", "4", "--ctx-size", "8192"}
-		},
-		rate:   3,
-		output: "llamacpp:tokens_predicted_total",
-		input:  []string{"llamacpp:prompt_tokens_total", "llamacpp:prompt_tokens_cached_total"},
-	},
-	"vllm": {
-		program: cache + "vllm/bin/vllm",
-		arguments: func(host, port string) []string {
-			return []string{
-				"serve", cache + "model", "--served-model-name", "tiny", "--host", host, "--port", port, "--dtype", "float32", "--enforce-eager",
-				// Without the last one it asks for 92 % of the machine's memory.
-				"--max-model-len", "2048", "--max-num-seqs", "16", "--gpu-memory-utilization", "0.2",
-			}
-		},
-		environment: []string{"VLLM_CPU_OMP_THREADS_BIND=nobind", "VLLM_NO_USAGE_STATS=1"},
-		rate:        0.7,
-		output:      "vllm:generation_tokens_total",
-		input:       []string{"vllm:prompt_tokens_total"},
-	},
-}
-
-// config asks for chats and completions: URL and rate.
-const config = `
-workloads:
-  short: {input_tokens: {mean: 60, stddev: 20}, output_tokens: {mean: 40, stddev: 15}}
-loads:
-  trickle: {mode: poisson, rate: %[2]g, max_in_flight: 16}
-targets:
-  - {name: chat, url: %[1]q, model: tiny, endpoint: {type: chat}, workload: short, load: trickle, seed: 1}
-  - {name: completions, url: %[1]q, model: tiny, endpoint: {type: completions}, workload: short, load: trickle, seed: 2}
-`
 
 func TestCountsAreThoseOfTheServer(t *testing.T) {
 	duration, err := time.ParseDuration(os.Getenv("DURATION"))
@@ -82,42 +30,41 @@ func TestCountsAreThoseOfTheServer(t *testing.T) {
 	}
 	for name, engine := range enginesByName {
 		t.Run(name, func(t *testing.T) {
-			url := startEngine(t, engine)
-			path := filepath.Join(t.TempDir(), "aiperf-exporter.yml")
-			if err := os.WriteFile(path, fmt.Appendf(nil, config, url, engine.rate), 0o600); err != nil {
-				t.Fatal(err)
+			for i := range engine.services {
+				s := &engine.services[i]
+				t.Run(s.name, func(t *testing.T) {
+					url := startEngine(t, engine, s.arguments...)
+					if !s.whole {
+						daemon(t, engine, s, url, moment)
+						return
+					}
+					for _, name := range []string{"chat", "talk", "talk-messages"} {
+						t.Run("one-shot "+name, func(t *testing.T) { oneShot(t, engine, s, url, name) })
+					}
+					t.Run("daemon", func(t *testing.T) { daemon(t, engine, s, url, duration) })
+				})
 			}
-			t.Run("one-shot", func(t *testing.T) { oneShot(t, engine, url, path) })
-			t.Run("daemon", func(t *testing.T) { daemon(t, engine, url, path, duration) })
 		})
 	}
 }
 
-// startEngine starts a server on a free port and gives its URL once it answers.
-func startEngine(t *testing.T, e engine) string {
+// write writes a configuration into a file.
+func write(t *testing.T, text string) string {
 	t.Helper()
-	address, err := process.FreeAddress(t.Context())
-	if err != nil {
+	path := filepath.Join(t.TempDir(), "aiperf-exporter.yml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := process.ForTest(t, e.environment, e.program, e.arguments(host, port)...)
-	began := time.Now()
-	if err := p.Ready(process.Within(t, startup), "http://"+address+"/health"); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%s was ready after %v", filepath.Base(e.program), time.Since(began).Round(time.Second))
-	return "http://" + address
+	return path
 }
 
-// oneShot sends a fixed number of requests and compares the report's totals.
-func oneShot(t *testing.T, e engine, url, path string) {
+// oneShot sends a fixed number of requests, one after the other, and compares the report's totals. Prompts of a conversation become
+// longer with each turn.
+func oneShot(t *testing.T, e engine, s *service, url, name string) {
 	t.Helper()
-	before := read(t, url)
-	run := exec.CommandContext(process.Within(t, startup), binary, "run", "--config.file="+path, "--target=chat", "--requests=20", "--format=json")
+	before, folder := read(t, url), t.TempDir()
+	run := exec.CommandContext(process.Within(t, startup), binary, "run", "--config.file="+write(t, s.config(t, url, "one")), "--target="+name,
+		"--requests=12", "--format=json", "--records", "--out="+folder)
 	run.Stderr = os.Stderr
 	out, err := run.Output()
 	if err != nil {
@@ -126,19 +73,29 @@ func oneShot(t *testing.T, e engine, url, path string) {
 	var report struct {
 		Requests     metric `json:"request_count"`
 		Errors       metric `json:"error_request_count"`
+		InputTokens  metric `json:"total_isl"`
 		OutputTokens metric `json:"total_osl"`
 	}
 	if err := json.Unmarshal(out, &report); err != nil {
 		t.Fatalf("%v in\n%s", err, out)
 	}
-	if report.Requests.Avg != 20 || report.Errors.Avg != 0 {
-		t.Errorf("got %v successes and %v errors, want 20 and 0", report.Requests.Avg, report.Errors.Avg)
+	if report.Requests.Avg != 12 || report.Errors.Avg != 0 {
+		t.Errorf("got %v successes and %v errors, want 12 and 0", report.Requests.Avg, report.Errors.Avg)
 	}
-	want := read(t, url).Sum(e.output, nil) - before.Sum(e.output, nil)
-	if report.OutputTokens.Avg != want || want == 0 {
-		t.Errorf("report says %v output tokens, the server %v", report.OutputTokens.Avg, want)
+	after := read(t, url)
+	input, output := e.counted(before, after)
+	if report.OutputTokens.Avg != output || output == 0 {
+		t.Errorf("report says %v output tokens, the server %v", report.OutputTokens.Avg, output)
 	}
-	t.Logf("20 requests: %v output tokens by report and by server", want)
+	if report.InputTokens.Avg != input {
+		t.Errorf("report says %v input tokens, the server %v", report.InputTokens.Avg, input)
+	}
+	t.Logf("12 requests: %v input and %v output tokens by report and by server", input, output)
+	if name != "chat" {
+		prompts := conversations(t, filepath.Join(folder, "profile_export.jsonl"))
+		t.Logf("prompt tokens of the turns: %v", prompts)
+		checkGrowth(t, prompts)
+	}
 }
 
 // metric is one scalar of the report.
@@ -146,15 +103,66 @@ type metric struct {
 	Avg float64 `json:"avg"`
 }
 
+// conversations reads the prompt tokens of the turns of each conversation.
+func conversations(t *testing.T, file string) map[string][]float64 {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompts := map[string][]float64{}
+	for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
+		var line struct {
+			Metadata struct {
+				Session string `json:"x_correlation_id"`
+			}
+			Metrics struct {
+				Prompt struct{ Value float64 } `json:"usage_prompt_tokens"`
+			}
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		session := line.Metadata.Session
+		prompts[session] = append(prompts[session], line.Metrics.Prompt.Value)
+	}
+	return prompts
+}
+
+func checkGrowth(t *testing.T, conversations map[string][]float64) {
+	t.Helper()
+	if len(conversations) != 4 {
+		t.Errorf("%d conversations, want 4 of 3 turns", len(conversations))
+	}
+	for session, prompts := range conversations {
+		if len(prompts) != 3 {
+			t.Errorf("%s has %d turns, want 3", session, len(prompts))
+		}
+		for i := 1; i < len(prompts); i++ {
+			if prompts[i] < prompts[i-1]+20 { // the answer of 20 tokens, which may join with what follows it, and a message
+				t.Errorf("turn %d of %s has %v prompt tokens after %v, without what was said", i+1, session, prompts[i], prompts[i-1])
+			}
+		}
+	}
+}
+
+// counted is what the server has counted between two scrapes.
+func (e *engine) counted(before, after scrape.Families) (input, output float64) {
+	for _, name := range e.input {
+		input += after.Sum(name, nil) - before.Sum(name, nil)
+	}
+	return input, after.Sum(e.output, nil) - before.Sum(e.output, nil)
+}
+
 // daemon runs the exporter for a while and compares its series with the server's at a moment without requests.
-func daemon(t *testing.T, e engine, url, path string, duration time.Duration) {
+func daemon(t *testing.T, e engine, s *service, url string, duration time.Duration) {
 	t.Helper()
 	before := read(t, url)
 	address, err := process.FreeAddress(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := process.ForTest(t, nil, binary, "serve", "--config.file="+path, "--web.listen-address="+address)
+	p := process.ForTest(t, nil, binary, "serve", "--config.file="+write(t, s.config(t, url, "trickle")), "--web.listen-address="+address)
 	ours := "http://" + address
 	err = p.Ready(process.Within(t, time.Minute), ours+"/-/ready")
 	if err != nil {
@@ -171,46 +179,58 @@ func daemon(t *testing.T, e engine, url, path string, duration time.Duration) {
 		if open := second.Sum("aiperf_inflight_requests", nil); open != 0 || first.Sum("aiperf_arrivals_total", nil) != second.Sum("aiperf_arrivals_total", nil) {
 			return errors.New("never a moment without requests")
 		}
-		counted := second.Sum("aiperf_tokens_total", scrape.Labels{"token_type": "output"})
-		if want := theirs.Sum(e.output, nil) - before.Sum(e.output, nil); counted != want || want == 0 {
-			return fmt.Errorf("%v output tokens counted, the server has %v", counted, want)
+		wantInput, wantOutput := e.counted(before, theirs)
+		output := second.Sum("aiperf_tokens_total", scrape.Labels{"token_type": "output"})
+		if output != wantOutput || output == 0 && s.items == "" {
+			return fmt.Errorf("%v output tokens counted, the server has %v", output, wantOutput)
 		}
-		input, want := second.Sum("aiperf_tokens_total", scrape.Labels{"token_type": "input"}), 0.0
-		for _, name := range e.input {
-			want += theirs.Sum(name, nil) - before.Sum(name, nil)
+		input := second.Sum("aiperf_tokens_total", scrape.Labels{"token_type": "input"})
+		if input != wantInput && !s.silent {
+			return fmt.Errorf("%v input tokens counted, the server has %v", input, wantInput)
 		}
-		if input != want {
-			return fmt.Errorf("%v input tokens counted, the server has %v", input, want)
-		}
-		t.Logf("%v: %v requests, %v input and %v output tokens by both", duration, second.Sum("aiperf_requests_total", nil), input, counted)
+		t.Logf("%v: %v requests, %v input tokens (%v by the server) and %v output tokens by both",
+			duration, second.Sum("aiperf_requests_total", nil), input, wantInput, output)
 		return nil
 	})
 	if err != nil {
 		t.Error(err)
 	}
+	checkSeries(t, s, read(t, ours))
+	if err := p.Terminate(); err != nil {
+		t.Fatal(err)
+	}
+	if code, err := p.Wait(process.Within(t, time.Minute)); err != nil || code != 0 {
+		t.Errorf("exit code %d, %v", code, err)
+	}
+}
 
-	f := read(t, ours)
+// checkSeries checks that all went well, and that each target got what it had asked for.
+func checkSeries(t *testing.T, s *service, f scrape.Families) {
+	t.Helper()
 	// A machine that stalls may cost arrivals; they are accounted for and no fault of the server.
 	t.Logf("arrivals dropped, by reason: %v", f.By("aiperf_arrivals_dropped_total", "reason", nil))
-	for _, name := range []string{
-		"aiperf_request_errors_total", "aiperf_usage_missing_total", "aiperf_invalid_records_total", "aiperf_sse_parse_errors_total",
-	} {
+	zero := []string{"aiperf_request_errors_total", "aiperf_invalid_records_total", "aiperf_sse_parse_errors_total"}
+	if !s.silent {
+		zero = append(zero, "aiperf_usage_missing_total")
+	}
+	for _, name := range zero {
 		for _, series := range f.Series(name, nil) {
 			if n := series.GetCounter().GetValue(); n != 0 {
 				t.Errorf("%s%v is %v, want 0", name, series.GetLabel(), n)
 			}
 		}
 	}
-	for _, target := range []string{"chat", "completions"} {
-		if f.Sum("aiperf_requests_total", scrape.Labels{"target": target, "outcome": "success"}) == 0 {
-			t.Errorf("target %s had no success", target)
+	for _, target := range s.targets {
+		successes := f.Sum("aiperf_requests_total", scrape.Labels{"target": target.name, "outcome": "success"})
+		if successes == 0 {
+			t.Errorf("target %s had no success", target.name)
 		}
-	}
-	if err := p.Terminate(); err != nil {
-		t.Fatal(err)
-	}
-	if code, err := p.Wait(process.Within(t, time.Minute)); err != nil || code != 0 {
-		t.Errorf("exit code %d, %v", code, err)
+		if s.items == "" {
+			continue
+		}
+		if got, want := f.Sum(s.items, scrape.Labels{"target": target.name}), s.perItem*successes; got != want {
+			t.Errorf("target %s: %v in %s, want %v", target.name, got, s.items, want)
+		}
 	}
 }
 

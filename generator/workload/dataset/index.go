@@ -131,17 +131,13 @@ func (x *indexed) add(session string, at mark, sessions *recent[string, begun]) 
 func (x *indexed) next() (*Conversation, error) {
 	for len(x.order) > 0 {
 		i := x.pick()
-		c, err := x.read(x.order[i])
-		var positioned *Error
-		switch {
-		case errors.As(err, &positioned):
+		c, err := x.read(i)
+		if _, positioned := errors.AsType[*Error](err); positioned {
 			x.source.skip(err)
-			c = nil
-		case err != nil:
-			return nil, err
+			err = nil
 		}
-		if c != nil {
-			return c, nil
+		if c != nil || err != nil {
+			return c, err
 		}
 		x.drop(i)
 	}
@@ -171,28 +167,11 @@ func (x *indexed) drop(i int) {
 	}
 }
 
-// read reads a conversation; nil if nothing of it is within the limits.
-func (x *indexed) read(first uint32) (*Conversation, error) {
-	p := &pending{}
-	for n, begin := first, true; begin || n != 0; begin = false {
-		at := x.places[n]
-		n = at.next
-		if err := x.source.seek(mark{int64(at.offset), int(at.line)}); err != nil {
-			return nil, err
-		}
-		e, err := x.source.read()
-		if errors.Is(err, io.EOF) {
-			err = &Error{File: x.source.config.File, Line: int(at.line), Err: errChanged}
-		}
-		if err != nil {
-			return nil, err
-		}
-		if x.source.limit(&e) {
-			p.entries = append(p.entries, e)
-		}
-	}
-	if len(p.entries) == 0 {
-		return nil, nil
+// read reads a conversation by its index in order; nil if nothing of it can be read, or none is within the limits.
+func (x *indexed) read(i int) (*Conversation, error) {
+	p, err := x.entries(i)
+	if err != nil || len(p.entries) == 0 {
+		return nil, err
 	}
 	p.session = p.entries[0].session()
 	for _, e := range p.entries {
@@ -208,4 +187,40 @@ func (x *indexed) read(first uint32) (*Conversation, error) {
 		return nil, nil
 	}
 	return c, nil
+}
+
+// entries reads the entries of a conversation. Those that cannot be read leave the index.
+func (x *indexed) entries(i int) (*pending, error) {
+	p := &pending{}
+	link := &x.order[i] // what leads to the entry that is read
+	for n := *link; ; n = *link {
+		e, err := x.entry(&x.places[n])
+		next := x.places[n].next
+		if _, positioned := errors.AsType[*Error](err); positioned {
+			x.source.skip(err)
+			*link = next
+		} else if err != nil {
+			return nil, err
+		} else {
+			link = &x.places[n].next
+			if x.source.limit(&e) {
+				p.entries = append(p.entries, e)
+			}
+		}
+		if next == 0 {
+			return p, nil
+		}
+	}
+}
+
+// entry reads the entry at a place.
+func (x *indexed) entry(at *place) (entry, error) {
+	if err := x.source.seek(mark{int64(at.offset), int(at.line)}); err != nil {
+		return entry{}, err
+	}
+	e, err := x.source.read()
+	if errors.Is(err, io.EOF) {
+		err = &Error{File: x.source.config.File, Line: int(at.line), Err: errChanged}
+	}
+	return e, err
 }

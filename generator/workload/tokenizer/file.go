@@ -191,7 +191,7 @@ func (m *model) ranks() (map[string]int, error) {
 		return nil, errors.New("a model with continuing_subword_prefix or end_of_word_suffix is not supported")
 	}
 	letters := letterBytes()
-	ranks := make(map[string]int, 1<<18)
+	ranks := make(map[string]int, 256+len(m.Merges)/32)
 	for b := range 256 {
 		ranks[string([]byte{byte(b)})] = b
 	}
