@@ -85,6 +85,12 @@ func (c *Config) warnings() []error {
 				"certificates are not verified: anybody on the way can read and change requests, credentials among them"))
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Workloads)) {
+		wl := c.Workloads[name]
+		for _, warning := range wl.Dataset.Warnings() {
+			out = append(out, invalid.Key("workloads."+name+".dataset", "%s", warning))
+		}
+	}
 	used := map[string]bool{}
 	for i := range c.Targets {
 		for _, ref := range c.Targets[i].references() {

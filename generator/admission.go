@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
@@ -33,7 +34,8 @@ func (h *hold) gotFirstToken() {
 }
 
 // admit asks everything beyond the target's own slots whether an arrival may be sent now: what other targets need, what the server has
-// asked for, and what may be spent. It never waits.
+// asked for, and what may be spent. It waits for nobody but, in a
+// burst beyond what the state file tells ahead, for that file.
 func (t *Target) admit(a load.Arrival, now int64) (h *hold, refused metrics.DropReason) {
 	if !t.share.Acquire(now) {
 		return nil, metrics.DropGlobalLimit
@@ -61,26 +63,24 @@ func (t *Target) admit(a load.Arrival, now int64) (h *hold, refused metrics.Drop
 	return h, ""
 }
 
-// settle pays for a request what it has cost, as far as that is known. A server bills the prompt of a request that fails, and what it has
-// generated before; what a request that was cancelled would still have cost stays reserved.
+// settle pays for a request what it has cost, as far as the server has told. What a request has not told stays reserved: the prompt, and
+// the longest answer, which a server may go on generating after we have stopped listening. A refused one costs no tokens.
 func (h *hold) settle(r *metrics.Record, nominal int) {
-	if h.reservation == nil {
-		return
-	}
-	if r.Time.Sent == 0 && r.Status == 0 { // the server has never seen it whole
+	switch {
+	case r.Time.Sent == 0 && r.Status == 0: // the server has never seen it whole
 		h.reservation.Cancel()
-		return
+	case r.Status >= http.StatusMultipleChoices:
+		h.reservation.Settle(budget.Need{})
+	default:
+		spent := budget.Need{InputTokens: int64(nominal), OutputTokens: r.RequestedTokens}
+		if r.InputSource.Exact() {
+			spent.InputTokens = r.Usage.Input.N
+		}
+		if r.OutputSource.Exact() {
+			spent.OutputTokens = r.Usage.Output.N
+		}
+		h.reservation.Settle(spent)
 	}
-	spent := budget.Need{InputTokens: int64(nominal), OutputTokens: int64(len(r.Content))}
-	if r.Usage.Input.Known {
-		spent.InputTokens = r.Usage.Input.N
-	}
-	if r.Usage.Output.Known {
-		spent.OutputTokens = r.Usage.Output.N
-	} else if r.Outcome != metrics.Failure {
-		spent.OutputTokens = max(spent.OutputTokens, r.RequestedTokens)
-	}
-	h.reservation.Settle(spent)
 }
 
 func pick(a load.Arrival, now int64) workload.Pick {

@@ -268,7 +268,7 @@ func TestATraceIsAskedAtItsTimes(t *testing.T) {
 		want   []int64
 	}{
 		"once":           {func(c *load.Config) { c.Loop = new(bool) }, time.Minute, []int64{0, 100, 150, 600}},
-		"at twice speed": {func(c *load.Config) { c.Loop, c.Speedup = new(bool), 2 }, time.Minute, []int64{0, 50, 75, 600}},
+		"at twice speed": {func(c *load.Config) { c.Loop, c.Speedup = new(bool), 2 }, time.Minute, []int64{0, 50, 75, 400}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -137,7 +137,7 @@ func (t *Target) build() error {
 			return err
 		}
 	}
-	if t.deps.Ledger != nil && len(c.Budget.Limits()) > 0 {
+	if t.deps.Ledger != nil && !c.Budget.IsZero() {
 		t.account = t.deps.Ledger.Account(c.Name, &c.Budget)
 		t.payers = append(t.payers, t.account) // first: it has the prices
 	}

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -245,14 +244,6 @@ func spread(positions int) float64 { return 1 + 2/float64(positions) }
 func questionKey(question string) string {
 	sum := sha256.Sum256([]byte(question))
 	return fmt.Sprintf("%x", sum[:16])
-}
-
-// ModelHash is a number for what a server says it runs, which changes whenever that does: the first 52 bits of a hash, which a float64
-// holds exactly.
-func ModelHash(servedModel, systemFingerprint string) float64 {
-	h := sha256.New()
-	_, _ = h.Write([]byte(servedModel + "\x00" + systemFingerprint)) // never fails
-	return float64(binary.BigEndian.Uint64(h.Sum(nil)) >> (64 - 52))
 }
 
 var errOtherBaseline = errors.New("is no baseline of a version that is known here")

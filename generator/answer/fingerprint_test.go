@@ -395,16 +395,3 @@ func messages(errs []error) []string {
 	}
 	return out
 }
-
-func TestModelHash(t *testing.T) {
-	t.Parallel()
-	a := ModelHash("llama", "fp_1")
-	if a != ModelHash("llama", "fp_1") || a != math.Trunc(a) || a >= 1<<52 || a <= 0 {
-		t.Errorf("got %v", a)
-	}
-	for _, other := range [][2]string{{"llama", "fp_2"}, {"llama2", "fp_1"}, {"llamafp_1", ""}, {"", "llamafp_1"}} {
-		if ModelHash(other[0], other[1]) == a {
-			t.Errorf("%q has the same hash", other)
-		}
-	}
-}

@@ -60,7 +60,7 @@ type Config struct {
 	// answer to the request before waits for it
 	Users int `koanf:"users" yaml:"users,omitempty"`
 
-	// `replay` only: times of the recording are divided by it, but not delays after an answer; 1 without it
+	// `replay` only: times of the recording, and its delays after an answer, are divided by it; 1 without it
 	Speedup float64 `koanf:"speedup" yaml:"speedup,omitempty"`
 	// `replay` only: longest time between one recorded turn and the next, after `speedup`; a longer one is cut to it. No limit without it
 	IdleCap     time.Duration `koanf:"idle_cap" yaml:"idle_cap,omitempty"`

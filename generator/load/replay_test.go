@@ -219,10 +219,10 @@ func TestReplayAsksTheTurnsOfASessionOneAfterTheOther(t *testing.T) {
 			func(c *load.Config) { once(c); c.StartOffset, c.EndOffset = time.Second, 2*time.Second }, answer(10),
 			[]asked{{3, 1, 0, 0}, {4, 1, 15, 15}},
 		},
-		"idle times are cut, delays are not": {
+		"delays are shortened by the speed-up, and not cut as idle times are": {
 			recorded(timed(1, 0), later(1, 5000), alone(60_000)),
 			func(c *load.Config) { once(c); c.IdleCap, c.Speedup = time.Second, 2 }, answer(10),
-			[]asked{{1, 1, 0, 0}, {3, 0, 1000, 1000}, {2, 1, 5010, 5010}},
+			[]asked{{1, 1, 0, 0}, {3, 0, 1000, 1000}, {2, 1, 2510, 2510}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

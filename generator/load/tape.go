@@ -70,6 +70,7 @@ func (t *tape) next() (Recorded, error) {
 		}
 		return Recorded{}, err
 	}
+	r.Delay = int64(float64(r.Delay) / t.speedup)
 	if r.HasAt && t.plays(&r) {
 		t.move(r.At)
 	}

@@ -25,7 +25,7 @@ func TestHistoriesThatWaitAreBounded(t *testing.T) {
 		t.Errorf("%d bytes are left", s.bytes)
 	}
 	large := s.begin(99, 0)
-	large.turns, large.bytes, large.due = 2, 1<<30, 50
+	large.turns, large.bytes, large.due = 2, 1<<30, 200
 	s.stats.Active++
 	s.put(large)
 	if s.stats.Active != 2 { // the one that was taken, and the large one

@@ -221,7 +221,8 @@ func headedRaw(raw json.RawMessage, head string) (json.RawMessage, error) {
 }
 
 // made writes the text of a row that recorded only a length: head, the blocks that its hash ids name, and fresh words. tokens is the length
-// of all that.
+// of all that. Where the blocks alone fill the prompt, head and chat template come on top: a block that was shortened by them would not be
+// the same any more.
 func (r *recorded) made(c *conversation, d *draft, head string, tokens float64) (string, error) {
 	row := c.row
 	if row.InputTokens == 0 && len(row.HashIDs) == 0 {

@@ -139,8 +139,5 @@ func (r RangeRatio) validate(path string) []error {
 	return f.errs
 }
 
-// at is the path of an item of a list.
-func at(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
-
 // IsZero tells that lengths do not vary by it, for printing.
 func (r RangeRatio) IsZero() bool { return !r.on() }

@@ -181,7 +181,7 @@ func daemon(t *testing.T, e engine, s *service, url string, duration time.Durati
 		}
 		wantInput, wantOutput := e.counted(before, theirs)
 		output := second.Sum("aiperf_tokens_total", scrape.Labels{"token_type": "output"})
-		if output != wantOutput || output == 0 && s.items == "" {
+		if output != wantOutput || output == 0 && s.targets[0].items == "" {
 			return fmt.Errorf("%v output tokens counted, the server has %v", output, wantOutput)
 		}
 		input := second.Sum("aiperf_tokens_total", scrape.Labels{"token_type": "input"})
@@ -225,11 +225,11 @@ func checkSeries(t *testing.T, s *service, f scrape.Families) {
 		if successes == 0 {
 			t.Errorf("target %s had no success", target.name)
 		}
-		if s.items == "" {
+		if target.items == "" {
 			continue
 		}
-		if got, want := f.Sum(s.items, scrape.Labels{"target": target.name}), s.perItem*successes; got != want {
-			t.Errorf("target %s: %v in %s, want %v", target.name, got, s.items, want)
+		if got, want := f.Sum(target.items, scrape.Labels{"target": target.name}), target.each*successes; got != want {
+			t.Errorf("target %s: %v in %s, want %v", target.name, got, target.items, want)
 		}
 	}
 }

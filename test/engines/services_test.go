@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,17 +36,20 @@ type service struct {
 	arguments []string // beside those of the engine
 	rate      float64  // requests per second and target, such that requests overlap but there are moments without any
 	targets   []target
-	// items is the counter of what each success brings, and how many that are; "" = tokens.
-	items   string
-	perItem float64
 	// silent: answers do not say how many tokens the prompt had.
 	silent bool
 	// whole: it is asked for as long as DURATION says, and not only for a moment.
 	whole bool
 }
 
-// target is one of the program's: name, the block endpoint, and a workload of configuration.
-type target struct{ name, endpoint, workload string }
+// target is one of the program's.
+type target struct {
+	name, endpoint string
+	workload       string // of configuration
+	// items is the counter of what a success brings, and each how many of them; "" = tokens.
+	items string
+	each  float64
+}
 
 const moment = 5 * time.Second
 
@@ -58,21 +62,18 @@ var enginesByName = map[string]engine{
 		output: "llamacpp:tokens_predicted_total",
 		input:  []string{"llamacpp:prompt_tokens_total", "llamacpp:prompt_tokens_cached_total"},
 		services: []service{
-			{name: "texts", rate: 1, targets: texts, whole: true},
-			{
-				name: "vectors", rate: 3, arguments: []string{"--embedding", "--pooling", "mean"},
-				targets: vectors, items: "aiperf_embedding_vectors_total", perItem: 3,
-			},
+			{name: "texts", rate: 0.5, targets: texts, whole: true},
+			{name: "vectors", rate: 3, arguments: []string{"--embedding", "--pooling", "mean"}, targets: vectors},
 			{
 				name: "documents", rate: 3, arguments: []string{"--reranking"},
-				targets: []target{{"cohere", "{type: cohere_rankings, path: /v1/rerank}", "ranking"}}, items: "aiperf_ranked_documents_total", perItem: 5,
+				targets: []target{{"cohere", "{type: cohere_rankings, path: /v1/rerank}", "ranking", documentCounter, 5}},
 			},
 			{ // the same answers in the words of Text Embeddings Inference
 				name: "documents of TEI", rate: 3, arguments: []string{"--reranking"}, silent: true,
-				targets: []target{{"tei", "{type: hf_tei_rankings}", "ranking"}}, items: "aiperf_ranked_documents_total", perItem: 5,
+				targets: []target{{"tei", "{type: hf_tei_rankings}", "ranking", documentCounter, 5}},
 			},
 			{ // its own protocol, which counts nothing that we know of, but has one event for each token
-				name: "recorded bodies", rate: 3, silent: true, targets: []target{{"raw", "{type: raw, path: /completion}", "recorded"}},
+				name: "recorded bodies", rate: 3, silent: true, targets: []target{{"raw", "{type: raw, path: /completion}", "recorded", "", 0}},
 			},
 		},
 	},
@@ -90,24 +91,37 @@ var enginesByName = map[string]engine{
 		input:       []string{"vllm:prompt_tokens_total"},
 		services: []service{
 			{name: "texts", rate: 0.3, targets: texts, whole: true},
+			{
+				name: "vectors and documents", rate: 1, arguments: []string{"--runner", "pooling", "--convert", "embed"},
+				targets: slices.Concat(vectors, []target{
+					{"chat-embeddings", "{type: chat_embeddings}", "question", vectorCounter, 1},
+					{"cohere", "{type: cohere_rankings}", "ranking", documentCounter, 5},
+				}),
+			},
 		},
 	},
 }
 
+// The counters of what is no token.
+const (
+	vectorCounter   = "aiperf_embedding_vectors_total"
+	documentCounter = "aiperf_ranked_documents_total"
+)
+
 // texts are all protocols by which both engines write.
 var texts = []target{
-	{"chat", "{type: chat}", "short"},
-	{"completions", "{type: completions}", "short"},
-	{"responses", "{type: responses}", "short"},
-	{"messages", "{type: messages}", "short"},
-	{"talk", "{type: chat}", "talk"},
-	{"talk-messages", "{type: messages}", "talk"},
+	{"chat", "{type: chat}", "short", "", 0},
+	{"completions", "{type: completions}", "short", "", 0},
+	{"responses", "{type: responses}", "short", "", 0},
+	{"messages", "{type: messages}", "short", "", 0},
+	{"talk", "{type: chat}", "talk", "", 0},
+	{"talk-messages", "{type: messages}", "talk", "", 0},
 }
 
 // vectors asks for them as numbers and as the bytes of numbers.
 var vectors = []target{
-	{"embeddings", "{type: embeddings}", "vectors"},
-	{"base64", "{type: embeddings, extra: {encoding_format: base64}}", "vectors"},
+	{"embeddings", "{type: embeddings}", "vectors", vectorCounter, 3},
+	{"base64", "{type: embeddings, extra: {encoding_format: base64}}", "vectors", vectorCounter, 3},
 }
 
 const configuration = `
@@ -115,6 +129,7 @@ workloads:
   short: {input_tokens: {mean: 60, stddev: 20}, output_tokens: {mean: 40, stddev: 15}}
   talk: {input_tokens: 30, output_tokens: 20, turns: 3}
   vectors: {input_tokens: 20, batch: 3, stream: false}
+  question: {input_tokens: 20, stream: false}
   ranking: {input_tokens: 10, passages: {count: 5, tokens: 20}, stream: false}
   recorded: {dataset: {format: inputs_json, file: %[1]q}}
 loads:

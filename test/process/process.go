@@ -74,6 +74,9 @@ func (p *Process) Output() string { return p.output.String() }
 // Terminate sends SIGTERM.
 func (p *Process) Terminate() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
 
+// Kill ends the process at once, as a crash does.
+func (p *Process) Kill() error { return p.cmd.Process.Kill() }
+
 // Wait waits for the process to end and gives its exit code, -1 if a signal ended it.
 func (p *Process) Wait(ctx context.Context) (int, error) {
 	select {
