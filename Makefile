@@ -17,7 +17,7 @@ revision := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unkn
 date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo unknown)
 ldflags  := -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
-.PHONY: help build test race lint fuzz bench gen check e2e engines soak accuracy compare demo image
+.PHONY: help build test race lint fuzz bench gen check e2e engines soak accuracy compare bodies demo image
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -61,6 +61,9 @@ accuracy: build ## measured latencies against the server's own truth, idle and w
 compare: build ## cost and error beside others; ROUNDS=3 SCENARIOS='50x50 …' PEERS='aiperf guidellm' (or none) MARKDOWN=page
 	$(if $(PEERS),test/install/model.sh && test/install/peers.sh $(PEERS) && )go run ./test/compare -binary $(binary) -rounds $(ROUNDS) \
 		-scenarios '$(SCENARIOS)' -peers '$(PEERS)' -markdown '$(MARKDOWN)'
+
+bodies: build ## requests beside those of AIPerf for the same datasets; a difference without a reason fails
+	test/install/model.sh && test/install/peers.sh aiperf && go run ./test/bodies -binary $(binary)
 
 demo: build ## the exporter with its embedded inference server
 	$(binary) demo

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
@@ -46,7 +47,7 @@ func (c *Config) target(t *Target) (generator.TargetConfig, error) {
 		Workload:     wl,
 		LoadName:     loadName,
 		Load:         ld,
-		Budget:       t.Budget,
+		Budget:       c.budgetOf(t),
 		Expect:       t.Expect,
 		Fingerprint:  t.Fingerprint,
 		Paused:       t.Paused || c.Global.Paused,
@@ -56,6 +57,15 @@ func (c *Config) target(t *Target) (generator.TargetConfig, error) {
 		Seed:         t.Seed,
 		Labels:       maps.Clone(t.Labels),
 	}, nil
+}
+
+// budgetOf is the budget of a target, with the prices of all targets where it gives none.
+func (c *Config) budgetOf(t *Target) budget.Config {
+	out := t.Budget
+	if out.USDPerMillionInput == 0 && out.USDPerMillionOutput == 0 {
+		out.USDPerMillionInput, out.USDPerMillionOutput = c.Global.Budget.USDPerMillionInput, c.Global.Budget.USDPerMillionOutput
+	}
+	return out
 }
 
 // entry finds what a target names. Without a name it is the entry "default", or the built-in default under that name.

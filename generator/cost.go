@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 )
@@ -33,6 +34,10 @@ func (c *TargetConfig) Cost(now time.Time) (cost Cost, ok bool, err error) {
 	if !ok {
 		return Cost{}, false, nil
 	}
+	codec, err := endpoint.New(c.Endpoint)
+	if err != nil {
+		return Cost{}, false, err
+	}
 	w, err := workload.New(&c.Workload, c.Seed, c.Name)
 	if err != nil {
 		return Cost{}, false, fmt.Errorf("workload %q: %w", c.WorkloadName, err)
@@ -44,7 +49,7 @@ func (c *TargetConfig) Cost(now time.Time) (cost Cost, ok bool, err error) {
 			break
 		}
 		cost.InputTokens += cost.Requests * float64(turn.InputTokens) / costSamples
-		cost.OutputTokens += cost.Requests * float64(turn.OutputTokens) / costSamples
+		cost.OutputTokens += cost.Requests * float64(codec.OutputLimit(c.wire(turn))) / costSamples
 		w.Done(turn, workload.End{OK: true})
 	}
 	if closeErr := w.Close(); err == nil {

@@ -132,6 +132,9 @@ func (t *Target) build() error {
 	if t.workload, err = workload.New(&c.Workload, c.Seed, c.Name); err != nil {
 		return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
 	}
+	if c.Load.Mode == load.Users {
+		t.workload.StartUsers(func(user uint64) int { return load.TurnsLeft(c.Load.Users, c.Workload.MeanTurns(), user) })
+	}
 	if c.Fingerprint.Enabled {
 		if t.fingerprint, err = answer.NewFingerprint(&c.Fingerprint, t.questions()); err != nil {
 			return err

@@ -9,7 +9,7 @@ count=0
 while IFS=: read -r file target; do
   count=$((count + 1))
   echo "--- $target in ${file%/*}"
-  go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "./${file%/*}"
+  go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 10x "./${file%/*}"
 done < <(git grep --untracked --only-matching --extended-regexp '^func Fuzz\w+' -- '*_test.go' | sed 's/:func /:/')
 ((count)) || { echo "no fuzz target found" >&2; exit 1; }
 echo "$count fuzz targets, $time each"

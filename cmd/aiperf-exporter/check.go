@@ -16,12 +16,13 @@ import (
 
 func checkCommands(app *kingpin.Application) []command {
 	check := app.Command("check", "Check files without running anything.")
-	return []command{checkConfigCommand(check), checkWebConfigCommand(check)}
+	return []command{checkConfigCommand(check), checkDatasetCommand(check), checkWebConfigCommand(check)}
 }
 
 func checkConfigCommand(check *kingpin.CmdClause) command {
 	cmd := check.Command("config", "Load configuration files as the daemon would and print everything that is wrong.")
 	files := cmd.Arg("file", "Files; later ones are merged over earlier ones.").Required().Strings()
+	datasets := cmd.Flag("datasets", "Read the datasets of workloads to their end, too.").Default("true").Bool()
 	strict := cmd.Flag("strict-secrets", "Open the files of secrets, too.").Bool()
 	format := cmd.Flag("format", "How findings are printed: text or json.").Default("text").Enum("text", "json")
 	show := cmd.Flag("print", "Print the effective configuration as YAML, defaults filled in and secrets removed.").Bool()
@@ -47,7 +48,10 @@ func checkConfigCommand(check *kingpin.CmdClause) command {
 		}
 		if !*show {
 			fmt.Fprintf(s.stdout, "ok: %s\n", plural(len(c.Targets), "target"))
-			return s.printCosts(&gc)
+			if code := s.printCosts(&gc); code != exitOK || !*datasets {
+				return code
+			}
+			return s.checkDatasets(&gc)
 		}
 		text, err := c.YAML()
 		if err != nil {

@@ -115,10 +115,12 @@ func pageTargets(targets []generator.TargetConfig) []web.Target {
 
 // describeLoad says how often requests come: per second, or where they are rare by the time between two.
 func describeLoad(t *generator.TargetConfig) string {
-	hz := t.Load.Hz()
+	hz, steady := t.Load.Steady()
 	switch {
 	case t.Load.Paused || t.Paused:
 		return t.LoadName + ", paused"
+	case !steady:
+		return fmt.Sprintf("%s, %s", t.LoadName, t.Load.Mode)
 	case hz < 0.1:
 		between := time.Duration(float64(time.Second) / hz).Round(time.Millisecond)
 		return fmt.Sprintf("%s, %s every %v", t.LoadName, t.Load.Mode, between)

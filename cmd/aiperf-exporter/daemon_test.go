@@ -285,8 +285,10 @@ loads:
   often: {mode: poisson, rate: 2.5}
   seldom: {mode: constant, interval: 5m}
   never: {mode: constant, rate: 1, paused: true}
+  workers: {mode: closed}
+  tide: {mode: poisson, rate_series: [{at: 0h, rate: 1}, {at: 12h, rate: 2}]}
 defaults: {url: "http://127.0.0.1:1", model: m, endpoint: {type: chat}}
-targets: [{name: a, load: often}, {name: b, load: seldom}, {name: c, load: never}, {name: d}]
+targets: [{name: a, load: often}, {name: b, load: seldom}, {name: c, load: never}, {name: d}, {name: e, load: workers}, {name: f, load: tide}]
 `)
 	s := &session{files: []string{config}, expandEnv: true}
 	_, gc, ok := s.load()
@@ -297,7 +299,7 @@ targets: [{name: a, load: often}, {name: b, load: seldom}, {name: c, load: never
 	for _, target := range pageTargets(gc.Targets) {
 		got = append(got, target.Load)
 	}
-	want := "[often, poisson 2.5/s seldom, constant every 5m0s never, paused default, constant every 30s]"
+	want := "[often, poisson 2.5/s seldom, constant every 5m0s never, paused default, constant every 30s workers, closed tide, poisson]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}

@@ -150,6 +150,7 @@ func (o *runOptions) traffic(ctx context.Context, g *generator.Generator) {
 
 // meta is what the report says of a target and what was asked of it.
 func (o *runOptions) meta(t *targetConfig, e *engine) report.Meta {
+	hz, _ := t.Load.Steady() // 0 = there is none
 	return report.Meta{
 		ID:        report.NewID(),
 		Version:   version.Version,
@@ -164,7 +165,7 @@ func (o *runOptions) meta(t *targetConfig, e *engine) report.Meta {
 			OutputTokens: report.Length{Mean: t.Workload.OutputTokens.Mean, Stddev: t.Workload.OutputTokens.Stddev},
 		},
 		Load: report.Load{
-			Mode: string(t.Load.Mode), Rate: t.Load.Hz(), MaxInFlight: t.Load.MaxInFlight, Requests: o.requests, Duration: o.duration,
+			Mode: string(t.Load.Mode), Rate: hz, MaxInFlight: t.Load.MaxInFlight, Requests: o.requests, Duration: o.duration,
 		},
 		Seed:  t.Seed,
 		Epoch: e.clock.Wall(0),

@@ -146,5 +146,14 @@ func (c *Config) Hz() float64 {
 	return float64(time.Second) / float64(defaultInterval)
 }
 
+// Steady is the rate outside of windows and ramps. ok is false where there is none: the server sets it, a recording does, or it changes all
+// the time.
+func (c *Config) Steady() (hz float64, ok bool) {
+	if c.Mode == Closed || c.Mode == Replay || len(c.RateSeries) > 0 {
+		return 0, false
+	}
+	return c.Hz(), true
+}
+
 // loops tells whether a recording begins anew at its end.
 func (c *Config) loops() bool { return c.Loop == nil || *c.Loop }

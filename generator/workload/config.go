@@ -118,6 +118,9 @@ func DefaultConfig() Config {
 // conversations tells whether conversations may have several turns.
 func (c *Config) conversations() bool { return !c.Turns.fixed() || c.Turns.Mean > 1 }
 
+// MeanTurns is how many turns a made-up conversation has on average.
+func (c *Config) MeanTurns() float64 { return c.Turns.expected() }
+
 // Converses tells whether there may be conversations of several turns.
 func (c *Config) Converses() bool { return c.conversations() || c.Dataset.Enabled() }
 

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"container/heap"
-	"math/bits"
 
 	"github.com/google/uuid"
 
@@ -122,14 +121,6 @@ func (s *sessions) end(c *conversation, how *int64) {
 
 // several tells whether a conversation counts as one: with a single turn it is a request like any other.
 func (c *conversation) several() bool { return c.turns > 1 }
-
-// midLife is how many turns of its first conversation a user still has at the start, so that the users do not all begin new ones at the
-// same time later. Their ages are spread evenly, whatever their number, by the golden ratio.
-func midLife(turns int, user uint64) int {
-	const golden = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
-	past, _ := bits.Mul64(user*golden, uint64(turns))
-	return turns - int(past)
-}
 
 // idle is a heap of conversations, the one first that is due first.
 type idle []*conversation

@@ -217,19 +217,20 @@ func TestUsersKeepTheirConversations(t *testing.T) {
 	t.Parallel()
 	const users, length = 6, 5
 	w := newWorkload(t, conversing(length), 1)
+	w.StartUsers(func(user uint64) int { return int(user) % length }) // user 5 begins a whole one
 	sessions := map[uint64]string{}
 	turns := map[uint64]int{}
-	var firstTurns, laterTurns []int
+	first := map[uint64]int{} // turns of the first conversation
 	for round := range 40 {
 		for user := uint64(1); user <= users; user++ {
 			turn := pick(t, w, workload.Pick{Now: int64(round), User: user})
 			if turn.Session != sessions[user] {
 				switch {
 				case sessions[user] == "":
-				case len(firstTurns) < users:
-					firstTurns = append(firstTurns, turns[user])
-				default:
-					laterTurns = append(laterTurns, turns[user])
+				case first[user] == 0:
+					first[user] = turns[user]
+				case turns[user] != length:
+					t.Errorf("user %d: a later conversation of %d turns, want %d", user, turns[user], length)
 				}
 				sessions[user], turns[user] = turn.Session, 0
 			}
@@ -240,18 +241,8 @@ func TestUsersKeepTheirConversations(t *testing.T) {
 			w.Done(turn, says(int64(round), "x"))
 		}
 	}
-	ages := map[int]bool{}
-	for _, n := range firstTurns {
-		ages[n] = true
-	}
-	if len(ages) < length-1 {
-		t.Errorf("the first conversations have %v turns: the users are not in mid-life", firstTurns)
-	}
-	for _, n := range laterTurns {
-		if n != length {
-			t.Errorf("later conversations have %v turns, want %d", laterTurns, length)
-			break
-		}
+	if diff := cmp.Diff(map[uint64]int{1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 1}, first); diff != "" {
+		t.Errorf("turns of the first conversations (-want +got):\n%s", diff)
 	}
 }
 

@@ -30,7 +30,8 @@ type Workload struct {
 	calibration calibration
 	template    template
 	sessions    sessions
-	users       map[uint64]bool // whose first conversation has begun
+	users       map[uint64]bool       // whose first conversation has begun
+	turnsLeft   func(user uint64) int // of that conversation; nil = all
 	recording   *Recording
 }
 
@@ -114,6 +115,14 @@ func (w *Workload) Count(text string) (int, bool) {
 // Close closes the files of the workload.
 func (w *Workload) Close() error { return w.asker.close() }
 
+// StartUsers tells how many turns the first conversation of each user still has, as if the users had been there for ever and were in the
+// middle of one; 0 = all. Call it before Next.
+func (w *Workload) StartUsers(turnsLeft func(user uint64) int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turnsLeft = turnsLeft
+}
+
 // Next makes the next turn. Tell Done how it ended.
 //
 // A prompt is never shorter than its nonce; if the wished length is, InputTokens says what is expected instead.
@@ -184,7 +193,9 @@ func (w *Workload) begin(user uint64) (*conversation, error) {
 	}
 	if user != 0 && !w.users[user] {
 		w.users[user] = true
-		c.turns = midLife(c.turns, user)
+		if w.turnsLeft != nil && w.turnsLeft(user) > 0 {
+			c.turns = min(c.turns, w.turnsLeft(user))
+		}
 	}
 	if c.several() {
 		w.sessions.stats.Active++

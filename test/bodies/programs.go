@@ -55,10 +55,10 @@ func (p *programs) askOurs(ctx context.Context, t *trial, url, files, folder str
 	return finish(ctx, p.exporter, "run", "--config.file="+file, "--requests="+strconv.Itoa(t.requests))
 }
 
-// configuration asks one thing after the other.
+// configuration asks one thing after the other, as it stands in the file: without the number against caches that begins prompts otherwise.
 const configuration = `
 workloads:
-  files: {%sstream: %v, dataset: {format: %s, file: %q, sampling: sequential}}
+  files: {%sstream: %v, cache: repeat, dataset: {format: %s, file: %q, sampling: sequential}}
 loads:
   turns: {mode: closed, concurrency: 1, min_interval: 1ms}
 targets:

@@ -168,10 +168,10 @@ func refuse(w http.ResponseWriter, status int) {
 	fmt.Fprintf(w, `{"error":{"message":"the test wants it so","type":"test","code":%d}}`, status)
 }
 
-// records reads what `run --records` wrote for one of several targets.
-func records(t *testing.T, folder, target string) []record {
+// records reads what `run --records` wrote into a folder.
+func records(t *testing.T, folder string) []record {
 	t.Helper()
-	lines, err := os.ReadFile(filepath.Join(folder, target, "profile_export.jsonl"))
+	lines, err := os.ReadFile(filepath.Join(folder, "profile_export.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -111,7 +112,7 @@ func together(t *testing.T, p *peer, folders []string, target string) []int64 {
 	sent := 0
 	for _, folder := range folders {
 		first, last := int64(math.MaxInt64), int64(0)
-		for _, r := range records(t, folder, target) {
+		for _, r := range records(t, filepath.Join(folder, target)) {
 			at := r.Exporter.Scheduled
 			first, last = min(first, at), max(last, at)
 			instants = append(instants, at)

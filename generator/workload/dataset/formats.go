@@ -23,7 +23,6 @@ const (
 	TraceLab             Format = "tracelab"
 	RawPayload           Format = "raw_payload"
 	InputsJSON           Format = "inputs_json"
-	DAG                  Format = "dag_jsonl"
 	ShareGPT             Format = "sharegpt"
 	SpeedBench           Format = "speed_bench"
 )

@@ -8,9 +8,6 @@
 // Checked against the Python package tokenizers 0.23.3 with the files of Llama 3, gpt-oss and DeepSeek V4, one made of Qwen's vocabulary, and
 // that of the tiny model of this repository, 264 texts each (prose, code, word lists, and odd strings of many scripts): all counts were
 // equal, with one exception that is meant. The text of a special token (<|endoftext|>) is counted as the ordinary text that it is.
-package tokenizers 0.23.3 with the real files of Llama 3, gpt-oss, DeepSeek V4 and Qwen, and that of the tiny
-// model of this repository, 264 texts each (prose, code, word lists, and odd strings of many scripts): all token ids were equal, with one
-// exception that is meant. The text of a special token (<|endoftext|>) is counted as the ordinary text that it is.
 package tokenizer
 
 import (

@@ -1,0 +1,124 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/aiperf-exporter/aiperf-exporter/test/process"
+	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
+)
+
+// leaving is a target whose users go away in mid-answer, half of them: URL.
+const leaving = `
+workloads:
+  long: {input_tokens: 16, output_tokens: 200}
+loads:
+  leaving: {mode: constant, rate: 20, max_in_flight: 100, cancel: {percent: 50, after: 200ms}}
+slos:
+  all: {objective: 0.99, request_latency: 1m}
+targets:
+  - {name: leaving, url: %q, model: peer, endpoint: {type: chat}, workload: long, load: leaving, slo: all}
+`
+
+// slow answers for as long as a second, and notes when clients went away.
+type slow struct {
+	mu    sync.Mutex
+	stays int
+	left  []time.Duration // after the request had come
+}
+
+func (s *slow) answer(w http.ResponseWriter, r *http.Request, q *question) {
+	a := reply{model: "peer", input: 20, output: 10}
+	a.open(w)
+	for range 10 {
+		a.chunk(w, "word ", "null")
+		select {
+		case <-r.Context().Done():
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.left = append(s.left, time.Since(q.arrived))
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	a.text = "end"
+	a.write(w)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stays++
+}
+
+func TestCancelledRequestsAreClosedAndCountForNobody(t *testing.T) {
+	t.Parallel()
+	var s slow
+	p := startPeer(t, s.answer)
+	e := serve(t, fmt.Sprintf(leaving, p.url))
+	p.waitFor(t, "leaving", 60)
+	code, f := stop(t, e)
+	if code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+	// The last of them may be on the way to the server.
+	eventually(t, patience, func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		want := map[string]float64{"success": float64(s.stays), "cancelled": float64(len(s.left))}
+		if diff := cmp.Diff(want, f.By("aiperf_requests_total", "outcome", nil)); diff != "" {
+			return fmt.Errorf("outcomes by the server and by us (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+	for _, after := range s.left {
+		// The timer starts when the request is written, which its server may notice a little later.
+		if after < 150*time.Millisecond {
+			t.Errorf("a client went away %v after its request, want 200 ms", after)
+		}
+	}
+	// A fair coin: 4 standard deviations.
+	if n, all := len(s.left), len(s.left)+s.stays; n < all/4 || n > all*3/4 {
+		t.Errorf("%d of %d were cancelled, want about half", n, all)
+	}
+	if good, counted := f.Sum("aiperf_good_requests_total", nil), f.Sum("aiperf_slo_requests_total", nil); good != float64(s.stays) || counted != good {
+		t.Errorf("%v good of %v that count for the SLO, want both to be the %d that stayed", good, counted, s.stays)
+	}
+	if up := f.Sum("aiperf_target_up", nil); up != 1 {
+		t.Errorf("up is %v, want 1", up)
+	}
+	if n := f.Sum("aiperf_request_errors_total", nil) + f.Sum("aiperf_arrivals_dropped_total", scrape.Labels{"reason": "backoff"}); n != 0 {
+		t.Errorf("%v errors and drops, want none", n)
+	}
+}
+
+func TestRunWithCancelledRequestsEndsWell(t *testing.T) {
+	t.Parallel()
+	var s slow
+	p := startPeer(t, s.answer)
+	config := file(t, "aiperf-exporter.yml", fmt.Sprintf(leaving, p.url))
+	out, err := exec.CommandContext(process.Within(t, patience), binary, "run", "--config.file="+config, "--requests=20", "--format=json").Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var report struct {
+		Requests struct {
+			Avg float64 `json:"avg"`
+		} `json:"request_count"`
+		Errors struct {
+			Avg float64 `json:"avg"`
+		} `json:"error_request_count"`
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatalf("%v in\n%s", err, out)
+	}
+	if stays := float64(s.stays); report.Requests.Avg != stays || report.Errors.Avg != 0 || len(s.left) == 0 {
+		t.Errorf("%v successes and %v errors reported, %v stayed and %d left", report.Requests.Avg, report.Errors.Avg, stays, len(s.left))
+	}
+}
