@@ -69,6 +69,7 @@ func (q *question) ask(ctx context.Context) {
 	r.Limits = endpoint.RateLimits(got.Header, wall)
 	r.RetryAfter = retryAfter(got.Header, got.Status, r.Limits, wall)
 	x.finish(&got)
+	r.Abandoned = r.Outcome == metrics.Cancelled && q.hold.abandon && ctx.Err() == nil
 	q.judge()
 	t.deps.Store.Decoded(got.DecodeTime)
 	if got.KernelStamps {

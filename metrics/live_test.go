@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -80,6 +81,28 @@ func TestRateLimitsAppearWhenAServerTellsThem(t *testing.T) {
 	}
 	if n := len(families[limitQuota].GetMetric()); n != 1 {
 		t.Errorf("%d limits, want 1", n)
+	}
+}
+
+func TestLimitsMayAppearDuringAScrape(t *testing.T) {
+	t.Parallel()
+	s := NewStore(Options{Config: DefaultConfig(), Clock: NewSystemClock()})
+	target := s.Add(TargetInfo{Name: "t", Features: Features{
+		Streaming: true, Sessions: true, Dataset: true, Replay: true, Budget: testBudget(), Fingerprint: true, // few series that are not shown
+	}})
+	var scrape snapshot
+	scrape.take(target)
+	for _, resource := range LimitedResources {
+		told := Value{1, true}
+		target.Sent().Finish(&Record{Outcome: Success, Limits: []RateLimit{{resource, told, told, told}}})
+	}
+	shown := make(chan prometheus.Metric, 10_000)
+	scrape.send(target, shown)
+	close(shown)
+	for m := range shown {
+		if strings.Contains(m.Desc().String(), limitQuota) {
+			t.Error("a limit is shown that was not told when the scrape began")
+		}
 	}
 }
 

@@ -88,6 +88,7 @@ type Record struct {
 
 	Outcome Outcome
 	Class   ErrorClass // only if Outcome is Failure
+	Abandoned bool // Cancelled because the load wanted it, as users do who go away
 	// Detail is the server's or the transport's own words about a failure, secrets removed, for logs and pages, never a label.
 	Detail string
 	Finish FinishReason

@@ -126,13 +126,15 @@ func TestVerdict(t *testing.T) {
 			}
 		})
 	}
-	for _, r := range []*Report{{}, {Successes: 5, Failures: 1}, {Successes: 5, Cancelled: 1}, {Successes: 5, Meta: Meta{Interrupted: true}}} {
+	for _, r := range []*Report{{}, {Successes: 5, Failures: 1}, {Successes: 5, Cancelled: 2, Abandoned: 1}, {Successes: 5, Meta: Meta{Interrupted: true}}} {
 		if !r.Failed() {
 			t.Errorf("%d successes, %d failures, %d cancelled, interrupted %v are no failed run", r.Successes, r.Failures, r.Cancelled, r.Meta.Interrupted)
 		}
 	}
-	if (&Report{Successes: 5}).Failed() {
-		t.Error("five successes are a failed run")
+	for _, r := range []*Report{{Successes: 5}, {Successes: 5, Cancelled: 2, Abandoned: 2}, {Cancelled: 2, Abandoned: 2}} {
+		if r.Failed() {
+			t.Errorf("%d successes, %d cancelled of which %d on purpose are a failed run", r.Successes, r.Cancelled, r.Abandoned)
+		}
 	}
 }
 

@@ -71,6 +71,7 @@ type Report struct {
 	Start, End time.Time
 
 	Successes, Failures, Cancelled int64 // without warm-up
+	Abandoned                      int64 // of Cancelled, those that the load wanted to be
 	WarmUp                         int64
 	Dropped                        map[metrics.DropReason]int64
 
@@ -132,10 +133,10 @@ func (s *SLOResult) Ratio() float64 {
 // Met tells whether the share of good requests reaches the objective. Nothing measured is nothing proven: without requests it is not met.
 func (s *SLOResult) Met() bool { return s.Total > 0 && s.Ratio() >= s.SLO.Objective }
 
-// Failed tells whether any request failed or had to be cancelled, none succeeded, or the run was interrupted: nothing of that may pass
-// for a good result.
+// Failed tells whether any request failed or had to be cancelled, none did what the load wanted, or the run was interrupted: nothing of that
+// may pass for a good result.
 func (r *Report) Failed() bool {
-	return r.Failures > 0 || r.Cancelled > 0 || r.Successes == 0 || r.Meta.Interrupted
+	return r.Failures > 0 || r.Cancelled > r.Abandoned || r.Successes+r.Abandoned == 0 || r.Meta.Interrupted
 }
 
 // SLOMissed tells whether any objective was not kept.

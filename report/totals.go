@@ -69,6 +69,9 @@ func (r *Report) count(judged bool) *totals {
 			}
 		case metrics.Cancelled:
 			r.Cancelled++
+			if s.record.Abandoned {
+				r.Abandoned++
+			}
 		}
 	}
 	if window.any {

@@ -28,8 +28,9 @@ const (
 	maxLastLook = time.Second
 )
 
-// watchdog holds the four timeouts of one exchange, and the instant at which it is given up on purpose, with one timer. The timer sleeps until the earliest deadline that it knows; when it
-// fires and the deadline has moved, it sleeps again. So a chunk costs one store, not a timer.
+// watchdog holds the four timeouts of one exchange, and the instant at which it is given up on purpose, with one timer. The timer sleeps
+// until the earliest deadline that it knows; when it fires and the deadline has moved, it sleeps again. So a chunk costs one store, not a
+// timer.
 type watchdog struct {
 	clock  *metrics.SystemClock
 	limits Timeouts
@@ -127,12 +128,7 @@ func (w *watchdog) gotBytes(now int64) {
 	if !first || w.limits.Idle <= 0 || w.stopped {
 		return
 	}
-	at, _ := w.deadline()
-	if w.timer == nil {
-		w.timer = time.AfterFunc(time.Duration(at-now), w.fire)
-		return
-	}
-	w.timer.Reset(time.Duration(at - now))
+	w.wind(now)
 }
 
 // abandonAt ends the exchange at an instant, on purpose.
@@ -143,7 +139,13 @@ func (w *watchdog) abandonAt(at int64) {
 		return
 	}
 	w.giveUp = at
-	left := time.Duration(max(0, at-w.clock.Now()))
+	w.wind(w.clock.Now())
+}
+
+// wind has the timer fire at the earliest deadline, of which there is one.
+func (w *watchdog) wind(now int64) {
+	at, _ := w.deadline()
+	left := time.Duration(max(0, at-now))
 	if w.timer == nil {
 		w.timer = time.AfterFunc(left, w.fire)
 		return

@@ -39,7 +39,7 @@ func (w *watched) ends() (class metrics.ErrorClass, after time.Duration) {
 	}
 	var expired *timeoutError
 	if !errors.As(context.Cause(w.ctx), &expired) {
-		return metrics.ErrorClass(context.Cause(w.ctx).Error()), 0
+		return metrics.ErrorClass(context.Cause(w.ctx).Error()), time.Duration(w.clock.Now())
 	}
 	return expired.class, time.Duration(w.clock.Now())
 }
@@ -51,6 +51,9 @@ func TestWatchdogNamesTheLimitThatIsReachedFirst(t *testing.T) {
 	connect := func(w *watched) { w.gotConnection() }
 	body := func(w *watched) { w.bytes() }
 	token := func(w *watched) { w.bytes(); w.gotToken() }
+	giveUp := func(after time.Duration) func(*watched) {
+		return func(w *watched) { w.gotConnection(); w.abandonAt(w.clock.Now() + int64(after)) }
+	}
 	type step struct {
 		after time.Duration // since the step before
 		do    func(*watched)
@@ -77,6 +80,9 @@ func TestWatchdogNamesTheLimitThatIsReachedFirst(t *testing.T) {
 		{"an answer that goes on and on", Timeouts{Connect: s, Idle: 20 * s, Total: 30 * s}, true, []step{{0, connect}, {s, token}, {19 * s, body}}, metrics.ErrTimeoutTotal, 30 * s},
 		{"total alone", Timeouts{Total: 30 * s}, true, nil, metrics.ErrTimeoutTotal, 30 * s},
 		{"no limit at all", Timeouts{}, true, []step{{0, connect}, {s, body}, {s, token}}, "", 0},
+		{"given up before any limit", all, true, []step{{s, giveUp(5 * s)}}, metrics.ErrorClass(errGivenUp.Error()), 6 * s},
+		{"given up, without any limit", Timeouts{}, true, []step{{s, giveUp(5 * s)}}, metrics.ErrorClass(errGivenUp.Error()), 6 * s},
+		{"a limit before it would have been given up", all, true, []step{{s, giveUp(20 * s)}}, metrics.ErrTimeoutFirstToken, 10 * s},
 		{"of two at one instant the more special", Timeouts{Connect: 2 * s, Total: 2 * s}, true, nil, metrics.ErrTimeoutConnect, 2 * s},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

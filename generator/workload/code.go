@@ -9,8 +9,8 @@ import (
 // grammar makes what programs write and read: functions, log lines and JSON objects, in blocks of one kind.
 type grammar struct{}
 
-// perByte implements corpus.
-func (grammar) perByte() float64 { return 0.32 }
+// perByte implements corpus (0.35 and 0.36 were measured with Llama 3 and DeepSeek V4, 0.44 with Qwen, for which each digit is a token).
+func (grammar) perByte() float64 { return 0.37 }
 
 // fill implements corpus. The last line is cut where the size is reached.
 func (grammar) fill(b *strings.Builder, size int, random rand.PCG) {

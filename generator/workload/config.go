@@ -73,8 +73,9 @@ type Config struct {
 
 // TokenizerFile is where the tokenizer of the served model is.
 type TokenizerFile struct {
-	// The model's `tokenizer.json`, of byte-level BPE: GPT-2, Llama 3, Qwen, DeepSeek, gpt-oss and their like; others are refused. Without one,
-	// lengths are learned from the usage of answers.
+	// The model's `tokenizer.json`, of byte-level BPE: GPT-2, Llama 3, Qwen, DeepSeek, gpt-oss and their like; others are refused. It costs about
+	// 30 MB of memory for each target, and a millisecond of CPU for each hundred tokens of a prompt. Without one, lengths are learned from the
+	// usage of answers.
 	File string `koanf:"file" yaml:"file,omitempty"`
 }
 

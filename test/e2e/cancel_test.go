@@ -61,7 +61,7 @@ func TestCancelledRequestsAreClosedAndCountForNobody(t *testing.T) {
 	t.Parallel()
 	var s slow
 	p := startPeer(t, s.answer)
-	e := serve(t, fmt.Sprintf(leaving, p.url))
+	e := serve(t, fmt.Sprintf(leaving, p.url), "--shutdown.final-scrape=1s")
 	p.waitFor(t, "leaving", 60)
 	code, f := stop(t, e)
 	if code != 0 {
