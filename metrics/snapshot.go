@@ -13,6 +13,7 @@ import (
 type snapshot struct {
 	state      TargetState
 	children   []child
+	gauges     int // among children that are shown
 	values     []float64
 	histograms []histogram
 	weighted   []weighted
@@ -80,6 +81,7 @@ func (s *snapshot) grow(n size) {
 func (s *snapshot) copy(t *Target) {
 	s.state = t.state
 	s.children = t.children[:len(t.values):len(t.values)] // only ever appended to, or replaced
+	s.gauges = t.gauges
 	s.values = append(s.values[:0], t.values...)
 	s.histograms, s.weighted = append(s.histograms[:0], t.hist.all...), s.weighted[:0]
 	s.numbers, s.exemplars, s.cells = s.numbers[:0], s.exemplars[:0], s.cells[:0]
@@ -133,7 +135,7 @@ func (s *snapshot) send(t *Target, ch chan<- prometheus.Metric) {
 		return m
 	}
 	values := slices.Clone(s.values)
-	gauges, counters := make([]dto.Gauge, t.gauges), make([]dto.Counter, len(values)-t.gauges)
+	gauges, counters := make([]dto.Gauge, s.gauges), make([]dto.Counter, len(values)-s.gauges)
 	for i := range s.children {
 		c := &s.children[i]
 		if c.desc == nil {

@@ -373,7 +373,7 @@ func stateSeries() []Series {
 		},
 		{
 			Name: "aiperf_retry_after_seconds", Kind: Gauge, Scope: PerTarget, Unit: "seconds",
-			Help: "Time for which the server last asked to be left alone (Retry-After); 0 until it has. Requests go on as the load wants them.",
+			Help: "Time for which the server last asked to be left alone (Retry-After); 0 until it has. backoff.mode decides whether it is, see aiperf_backoff_active.",
 		},
 		{
 			Name: "aiperf_load_target_rate", Kind: Gauge, Scope: PerTarget, when: openLoop, Unit: "requests per second",

@@ -54,7 +54,7 @@ type Target struct {
 	sweep    sweep
 	values   []float64
 	children []child
-	gauges   int // among children; all of them are there from the start
+	gauges   int // among children that are shown
 	codes    map[int]slot
 	limits   map[string]slot // by name of the series and resource
 	state    TargetState
