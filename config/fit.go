@@ -30,7 +30,7 @@ func (c *Config) validateFit(t *Target, path string) []error {
 	if known && !features.Product.Generates() && t.Fingerprint.Enabled {
 		wrong("fingerprint.enabled", "needs an endpoint that generates text, which %s is not", t.Endpoint.Type)
 	}
-	if known && !(features.Streaming && features.Product.Generates()) {
+	if known && (!features.Streaming || !features.Product.Generates()) {
 		errs = append(errs, c.validateUnstreamed(t, path)...)
 	}
 	return errs

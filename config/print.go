@@ -147,7 +147,7 @@ func addFields(n *yaml.Node, v reflect.Value) error {
 
 // isEmpty tells that a value says nothing: it is zero, or it says so of itself, such as a block that is off whatever its other keys are.
 func isEmpty(v reflect.Value) bool {
-	if zeroer, ok := v.Interface().(interface{ IsZero() bool }); ok {
+	if zeroer, ok := reflect.TypeAssert[interface{ IsZero() bool }](v); ok {
 		return zeroer.IsZero()
 	}
 	if v.Kind() == reflect.Map || v.Kind() == reflect.Slice {

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -13,9 +14,9 @@ import (
 // hold is what an admitted arrival has taken until its request ends.
 type hold struct {
 	arrival load.Arrival
-	share   *load.Share
-	// turn is what will be asked, where a budget had to know its size; nil = it is made when the request is.
+	// turn is what will be asked, where a budget had to know its size; nil = it is made when the request is, unless err says why it cannot be.
 	turn        *workload.Turn
+	err         error
 	reservation *budget.Reservation // nil = there is no budget
 	// abandon: the connection is closed on purpose, abandonAfter after the request has been written.
 	abandon      bool
@@ -34,34 +35,44 @@ func (h *hold) gotFirstToken() {
 }
 
 // admit asks everything beyond the target's own slots whether an arrival may be sent now: what other targets need, what the server has
-// asked for, and what may be spent. It waits for nobody but, in a
-// burst beyond what the state file tells ahead, for that file.
+// asked for, and what may be spent. It waits for nobody but, in a burst beyond what the state file tells ahead, for that file.
 func (t *Target) admit(a load.Arrival, now int64) (h *hold, refused metrics.DropReason) {
 	if !t.share.Acquire(now) {
 		return nil, metrics.DropGlobalLimit
 	}
-	if !t.backoff.Admit(now) { // after all that may still refuse at no cost: a yes may be the one probe of an interval
-		t.share.Release(now)
+	if !t.backoff.Admit(now) { // after the share, which refuses at no cost: a yes may be the one probe of an interval
+		t.share.Cancel(now)
 		return nil, metrics.DropBackoff
 	}
-	h = &hold{arrival: a, share: t.share}
-	if len(t.payers) == 0 {
-		return h, ""
-	}
-	turn, err := t.workload.Next(pick(a, now))
-	if err != nil {
-		return h, "" // it will not do any better when the request is made, which says why
-	}
-	need := budget.Need{InputTokens: int64(turn.InputTokens), OutputTokens: int64(t.outputLimit(turn))}
-	reservation, ok := t.deps.Ledger.Reserve(t.deps.Clock.Wall(now), need, t.payers...)
-	if !ok {
-		t.share.Release(now)
-		t.workload.Done(turn, workload.End{Now: now, Unsent: true})
+	h = &hold{arrival: a}
+	if len(t.payers) > 0 && !t.reserve(h, now) {
+		t.share.Cancel(now)
 		return nil, metrics.DropBudget
 	}
-	h.turn, h.reservation = turn, reservation
 	return h, ""
 }
+
+// reserve makes the turn of h and sets aside what it may cost; false: there is not enough left. What goes wrong here fails the request, also
+// where it panics: the loop would not give back the slots that the arrival has taken, and what is not reserved must not be sent.
+func (t *Target) reserve(h *hold, now int64) (fits bool) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			t.caught(metrics.ComponentRequest, cause)
+			h.err, fits = errPanic, true
+		}
+	}()
+	if h.turn, h.err = t.workload.Next(pick(h.arrival, now)); h.err != nil {
+		return true
+	}
+	need := budget.Need{InputTokens: int64(h.turn.InputTokens), OutputTokens: int64(t.outputLimit(h.turn))}
+	h.reservation, fits = t.deps.Ledger.Reserve(t.deps.Clock.Wall(now), need, t.payers...)
+	if !fits {
+		t.workload.Done(h.turn, workload.End{Now: now, Unsent: true})
+	}
+	return fits
+}
+
+var errPanic = errors.New("panic")
 
 // settle pays for a request what it has cost, as far as the server has told. What a request has not told stays reserved: the prompt, and
 // the longest answer, which a server may go on generating after we have stopped listening. A refused one costs no tokens.

@@ -76,7 +76,7 @@ func (c *TargetConfig) checks() []string {
 	if c.Workload.Dataset.Enabled() {
 		kinds = answer.AllChecks
 	}
-	var out []string
+	out := make([]string, 0, len(kinds))
 	for _, kind := range kinds {
 		out = append(out, string(kind))
 	}
@@ -85,8 +85,9 @@ func (c *TargetConfig) checks() []string {
 
 // BudgetLimits are the limits of a budget, in the order in which its account tells what is used.
 func BudgetLimits(c *budget.Config) []metrics.BudgetLimit {
-	var out []metrics.BudgetLimit
-	for _, limit := range c.Limits() {
+	limits := c.Limits()
+	out := make([]metrics.BudgetLimit, 0, len(limits))
+	for _, limit := range limits {
 		out = append(out, metrics.BudgetLimit{Kind: string(limit.Kind), Period: string(limit.Period), Limit: limit.Limit})
 	}
 	return out

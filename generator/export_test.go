@@ -30,6 +30,13 @@ func (t *Target) Carry(c client) {
 	t.client = c
 }
 
+// BreakWorkload has the workload panic from now on, until it is repaired. Not while the target runs.
+func (t *Target) BreakWorkload() (repair func()) {
+	whole := t.workload
+	t.workload = &workload.Workload{}
+	return func() { t.workload = whole }
+}
+
 // Ask sends a turn now, outside the schedule and the workload, and waits for its end.
 func (t *Target) Ask(ctx context.Context, turn *workload.Turn) {
 	now := t.deps.Clock.Now()
@@ -38,7 +45,7 @@ func (t *Target) Ask(ctx context.Context, turn *workload.Turn) {
 		t.series.Dropped(refused, 1)
 		return
 	}
-	defer func() { h.share.Release(t.deps.Clock.Now()) }()
+	defer func() { t.share.Release(t.deps.Clock.Now()) }()
 	h.turn, h.prefilled = turn, func() {}
 	t.request(ctx, t.series.Sent(), h, now, false)
 }

@@ -288,3 +288,34 @@ func TestATraceIsAskedAtItsTimes(t *testing.T) {
 		})
 	}
 }
+
+// While enough requests are sent or wait, further arrivals are passed over. If one of those that wait is dropped, the session of one that was
+// passed over has to go on.
+func TestAnArrivalThatIsNotWantedDoesNotEndItsSession(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "trace.jsonl")
+	rows := `{"timestamp": 0, "text_input": "runs for three seconds", "output_length": 1}
+{"timestamp": 100, "text_input": "waits for one second", "output_length": 1}
+{"timestamp": 200, "text_input": "is passed over", "output_length": 1, "session_id": "a"}
+{"timestamp": 5000, "text_input": "is wanted again", "output_length": 1, "session_id": "a"}
+`
+	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "http://simulated", func(c *generator.TargetConfig) {
+			c.Client.Timestamps = transport.ReadTimestamps
+			c.Load.Mode, c.Load.Loop, c.Load.MaxInFlight, c.Load.OnFull = load.Replay, new(bool), 1, load.Queue
+			c.Load.Queue.MaxWait = time.Second
+			c.Workload.Dataset = dataset.DefaultConfig()
+			c.Workload.Dataset.Format, c.Workload.Dataset.File = dataset.MooncakeTrace, file
+		})
+		wait(time.Second)
+		target := r.target(t)
+		target.Carry(serving(r.clock, 3*time.Second))
+		anchor := r.clock.Now()
+		target.Run(t.Context(), time.Hour, 2)
+		_, start := r.starts(anchor)
+		wantInstants(t, "starts", []int64{0, 5000}, start)
+	})
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"math"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -58,9 +57,7 @@ func newLoop(requests context.Context, t *Target, limit int64) *loop {
 func (l *loop) runSafely(ctx context.Context) (done bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			t := l.target
-			t.deps.Store.Panicked(metrics.ComponentTarget)
-			t.deps.Logger.Error("panic in target", slog.String("target", t.config.Name), slog.Any("err", cause), slog.String("stack", string(debug.Stack())))
+			l.target.caught(metrics.ComponentTarget, cause)
 		}
 	}()
 	l.run(ctx)
@@ -168,6 +165,7 @@ func (l *loop) arrive(now int64) {
 	for next, known := l.schedule.Peek(); known && next <= now; next, known = l.schedule.Peek() {
 		a := l.schedule.Pop()
 		if l.reached() {
+			l.forget(a)
 			continue
 		}
 		if a.Overlap {
@@ -278,7 +276,7 @@ func (l *loop) send(flight *metrics.Flight, h *hold) {
 // over gives the slots of a request back.
 func (l *loop) over(h *hold, began int64) {
 	now := l.target.deps.Clock.Now()
-	h.share.Release(now)
+	l.target.share.Release(now)
 	l.mu.Lock()
 	l.ended = append(l.ended, ended{h.arrival, began, now})
 	l.mu.Unlock()

@@ -6,10 +6,13 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
@@ -81,6 +84,53 @@ func TestARequestThatPanicsIsACountedFailure(t *testing.T) {
 	if n := r.series(t, "aiperf_inflight_requests"); n != 0 {
 		t.Errorf("in flight = %v, want 0", n)
 	}
+}
+
+// With a budget the loop makes the turns, so that it can tell what they may cost.
+func TestAWorkloadThatPanicsHoldsNothingBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "http://simulated", func(c *generator.TargetConfig) {
+			c.Client.Timestamps = transport.ReadTimestamps
+			c.Load.Rate, c.Load.MaxInFlight = 1, 1
+			c.Budget = budget.Config{RequestsPerDay: 100, TZ: "UTC"}
+		})
+		var err error
+		if r.deps.Ledger, err = budget.Open(""); err != nil {
+			t.Fatal(err)
+		}
+		wait(time.Second)
+		target := r.target(t)
+		repair := target.BreakWorkload()
+		defer repair()
+		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
+		defer cancel()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			target.Run(ctx, time.Second, 0)
+		}()
+		select {
+		case <-ended:
+		case <-time.NewTimer(time.Hour).C:
+			t.Fatal("the target does not come to its end")
+		}
+		for _, want := range []struct {
+			name, label, value string
+			is                 float64
+		}{
+			{"aiperf_arrivals_total", "target", "open", 4},
+			{"aiperf_arrivals_sent_total", "target", "open", 4},
+			{"aiperf_request_errors_total", "error_class", "client_internal", 4},
+			{"aiperf_exporter_panics_total", "component", "request", 4},
+			{"aiperf_inflight_requests", "target", "open", 0},
+			{"aiperf_budget_used", "kind", "requests", 0},
+		} {
+			if got := r.series(t, want.name, want.label, want.value); got != want.is {
+				t.Errorf("%s{%s=%q} = %v, want %v", want.name, want.label, want.value, got, want.is)
+			}
+		}
+	})
 }
 
 func TestQueuedArrivalsThatWaitTooLongAreDropped(t *testing.T) {

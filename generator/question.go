@@ -81,12 +81,12 @@ func (q *question) ask(ctx context.Context) {
 // compose makes the turn and how it is to be said.
 func (q *question) compose() (*endpoint.Turn, error) {
 	t := q.target
-	q.turn = q.hold.turn
-	if q.turn == nil {
-		var err error
-		if q.turn, err = t.workload.Next(pick(q.hold.arrival, q.record.Time.Issue)); err != nil {
-			return nil, err
-		}
+	err := q.hold.err
+	if q.turn = q.hold.turn; q.turn == nil && err == nil {
+		q.turn, err = t.workload.Next(pick(q.hold.arrival, q.record.Time.Issue))
+	}
+	if err != nil {
+		return nil, err
 	}
 	q.record.Session = q.turn.Session
 	if q.looksAtAnswer() {
@@ -142,17 +142,16 @@ func (q *question) learn(got *transport.Answer, x *exchange) {
 
 // close tells everybody who waits for it that the turn is over.
 func (q *question) close() {
-	t, r := q.target, q.record
-	nominal := 0
-	if q.turn != nil {
-		nominal = q.turn.InputTokens
-		end := workload.End{Now: t.deps.Clock.Now(), OK: r.Outcome == metrics.Success, Answer: q.transcript}
-		if r.InputSource.Exact() && r.OutputSource.Exact() {
-			end.Tokens = r.Usage.Input.N + r.Usage.Output.N
-		}
-		t.workload.Done(q.turn, end)
+	r := q.record
+	if q.turn == nil {
+		return // and nothing is reserved
 	}
-	q.hold.settle(r, nominal)
+	q.hold.settle(r, q.turn.InputTokens)
+	end := workload.End{Now: q.target.deps.Clock.Now(), OK: r.Outcome == metrics.Success, Answer: q.transcript}
+	if r.InputSource.Exact() && r.OutputSource.Exact() {
+		end.Tokens = r.Usage.Input.N + r.Usage.Output.N
+	}
+	q.target.workload.Done(q.turn, end)
 }
 
 // judge looks at what a successful answer says: whether it is what was expected, and what it was before.

@@ -81,8 +81,9 @@ func (c *TargetConfig) sampling(turn *workload.Turn) map[string]any {
 		return map[string]any{"temperature": 0, "logprobs": true, "top_logprobs": 5}
 	case endpoint.Completions:
 		return map[string]any{"temperature": 0, "logprobs": 5}
+	default:
+		return map[string]any{"temperature": 0}
 	}
-	return map[string]any{"temperature": 0}
 }
 
 // merged is all of the maps in one, later ones over earlier ones.

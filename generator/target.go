@@ -170,7 +170,9 @@ func (t *Target) questions() []string {
 func (t *Target) Close() {
 	t.client.Close()
 	t.share.Leave()
-	t.workload.Close()
+	if err := t.workload.Close(); err != nil {
+		t.deps.Logger.Warn("files of the workload could not be closed", slog.String("target", t.config.Name), slog.Any("err", err))
+	}
 	t.deps.Store.Remove(t.config.Name)
 }
 
@@ -223,7 +225,7 @@ func (t *Target) Once(ctx context.Context) {
 		t.observeDrop(refused, 1)
 		return
 	}
-	defer func() { h.share.Release(t.deps.Clock.Now()) }()
+	defer func() { t.share.Release(t.deps.Clock.Now()) }()
 	h.prefilled = func() {}
 	t.request(ctx, t.series.Sent(), h, now, false)
 }
@@ -237,17 +239,23 @@ func (t *Target) request(ctx context.Context, flight *metrics.Flight, h *hold, i
 	q := question{target: t, hold: h, record: r, flight: flight}
 	defer func() {
 		if cause := recover(); cause != nil {
-			t.deps.Store.Panicked(metrics.ComponentRequest)
-			t.deps.Logger.Error("panic in request", slog.String("target", t.config.Name), slog.Any("err", cause), slog.String("stack", string(debug.Stack())))
-			r.Outcome, r.Class, r.Detail = metrics.Failure, metrics.ErrClientInternal, "panic"
+			t.caught(metrics.ComponentRequest, cause)
+			r.Outcome, r.Class, r.Detail = metrics.Failure, metrics.ErrClientInternal, errPanic.Error()
 			r.Time.End = t.deps.Clock.Now()
 		}
-		q.close()
 		t.finish(flight, r)
 		*stamps = r.Content
 		t.stamps.Put(stamps)
 	}()
+	defer q.close()
 	q.ask(ctx)
+}
+
+// caught counts a panic that was caught and tells of it.
+func (t *Target) caught(in metrics.Component, cause any) {
+	t.deps.Store.Panicked(in)
+	t.deps.Logger.Error("panic", slog.String("component", string(in)), slog.String("target", t.config.Name), slog.Any("err", cause),
+		slog.String("stack", string(debug.Stack())))
 }
 
 func (t *Target) finish(flight *metrics.Flight, r *metrics.Record) {

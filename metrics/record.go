@@ -86,9 +86,9 @@ type Record struct {
 	OutputSource, InputSource TokenSource
 	RequestedTokens           int64 // output tokens asked for; 0 = no limit sent
 
-	Outcome Outcome
-	Class   ErrorClass // only if Outcome is Failure
-	Abandoned bool // Cancelled because the load wanted it, as users do who go away
+	Outcome   Outcome
+	Class     ErrorClass // only if Outcome is Failure
+	Abandoned bool       // Cancelled because the load wanted it, as users do who go away
 	// Detail is the server's or the transport's own words about a failure, secrets removed, for logs and pages, never a label.
 	Detail string
 	Finish FinishReason

@@ -109,9 +109,25 @@ func (s *Share) Acquire(now int64) bool {
 
 // Release tells that a request which Acquire had allowed ended at now.
 func (s *Share) Release(now int64) {
+	s.limiter.mu.Lock()
+	defer s.limiter.mu.Unlock()
+	s.release(now)
+}
+
+// Cancel gives back at now what Acquire had allowed and was not sent: it counts for no rate, and others may have it.
+func (s *Share) Cancel(now int64) {
 	l := s.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	s.release(now)
+	if l.rateHz > 0 {
+		l.tokens = min(l.burst, l.tokens+1)
+		s.ahead[rate] = max(0, s.ahead[rate]-1)
+	}
+}
+
+func (s *Share) release(now int64) {
+	l := s.limiter
 	if s.held == 0 {
 		panic("load: release of a permission that was not given")
 	}

@@ -397,6 +397,29 @@ func TestLimiterKeepsASlotForOneThatWasRefused(t *testing.T) {
 	acquire("the greedy one, for the last slot", a, second, false)
 }
 
+// One target wants to send all the time but its server has asked it not to; the other wants nine a second of the ten that are allowed.
+func TestLimiterTakesNothingForWhatIsNotSent(t *testing.T) {
+	t.Parallel()
+	l := load.NewLimiter(0, 10)
+	held, other := l.Join(), l.Join()
+	refused := 0
+	for now := int64(0); now < 60*second; now += second / 900 {
+		if held.Acquire(now) {
+			held.Cancel(now)
+		}
+		if now%(second/9) < second/900 && now > 0 {
+			if other.Acquire(now) {
+				other.Release(now)
+			} else {
+				refused++
+			}
+		}
+	}
+	if refused > 0 {
+		t.Errorf("%d requests were refused for the sake of some that were never sent", refused)
+	}
+}
+
 func TestLimiterForgetsATargetThatLeaves(t *testing.T) {
 	t.Parallel()
 	l := load.NewLimiter(4, 0)

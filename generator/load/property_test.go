@@ -15,6 +15,7 @@ type endless struct {
 	at     int64
 	inPass int
 	passes int64
+	kept   map[uint64]bool // were handed out, and neither asked nor forgotten
 }
 
 const passLength = 50
@@ -28,6 +29,7 @@ func (e *endless) Next() (Recorded, error) {
 	}
 	e.inPass++
 	e.keys++
+	e.kept[e.keys] = true
 	e.at += e.random.Int64N(2e8)
 	r := Recorded{Key: e.keys, Session: e.random.Uint64N(6), At: e.at, HasAt: true}
 	if e.inPass > 1 && e.random.IntN(3) == 0 {
@@ -49,6 +51,14 @@ type driver struct {
 	last            int64           // Ready of the latest arrival
 	entries         map[uint64]bool // that were popped
 	byUser          map[uint64]int  // running requests
+}
+
+// Forget implements Recording.
+func (e *endless) Forget(key uint64) {
+	if !e.kept[key] {
+		panic("a turn is forgotten that was asked or forgotten before")
+	}
+	delete(e.kept, key)
 }
 
 func (d *driver) step(pauses bool) {
@@ -135,7 +145,8 @@ func TestNoArrivalIsLostOrDoubled(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				c := test.config
 				c.Mode, c.LoopGap = mode, 100*time.Millisecond
-				p := processes[mode].start(&c, &Origin{Seed: seed}, &endless{random: rand.New(rand.NewPCG(seed, 2))})
+				e := &endless{random: rand.New(rand.NewPCG(seed, 2)), kept: map[uint64]bool{}}
+				p := processes[mode].start(&c, &Origin{Seed: seed}, e)
 				d := &driver{t: t, process: p, random: random, entries: map[uint64]bool{}, byUser: map[uint64]int{}}
 				for range 3000 {
 					d.step(true)
@@ -150,6 +161,12 @@ func TestNoArrivalIsLostOrDoubled(t *testing.T) {
 				}
 				for at, ok := p.Peek(); ok && at < d.now; at, ok = p.Peek() {
 					d.pop(at)
+				}
+				for key := range d.entries {
+					delete(e.kept, key)
+				}
+				if r, ok := p.(*replay); ok && len(e.kept) != len(r.due)+r.held {
+					t.Errorf("the recording keeps %d turns, of which %d will be asked", len(e.kept), len(r.due)+r.held)
 				}
 				if test.want == nil {
 					return

@@ -10,6 +10,7 @@ func TestARequestIsAbandonedAsWished(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]time.Duration{"as soon as it has been written": 0, "some time after that": 30 * time.Millisecond} {
 		eachWay(t, name, func(t *testing.T, way option) {
+			t.Helper()
 			gone := make(chan struct{})
 			url := serve(t, func(p *peer) {
 				if p.request() == nil {
@@ -41,6 +42,7 @@ func TestARequestIsAbandonedAsWished(t *testing.T) {
 func TestAnAnswerThatIsThereBeforeIsNotAbandoned(t *testing.T) {
 	t.Parallel()
 	eachWay(t, "whole answer", func(t *testing.T, way option) {
+		t.Helper()
 		url := serve(t, func(p *peer) {
 			if p.request() != nil {
 				p.send(chunkedHead + chunk(sse("a")) + lastChunk)

@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -165,7 +166,7 @@ func shown(value string) string {
 	case value == "":
 		return "nothing"
 	case len(value) > 60:
-		return value[:60] + "…"
+		return strconv.Quote(value[:60]) + "…"
 	}
-	return value
+	return strconv.Quote(value)
 }

@@ -27,8 +27,8 @@ func (p *programs) askTheirs(ctx context.Context, t *trial, url, files, folder s
 		return err
 	}
 	arguments := []string{
-		"HOME=" + folder, "TMPDIR=" + folder, p.peer, "profile", "--model=m", "--url=" + url, "--endpoint-type=" + t.endpoint, "--tokenizer=" + p.model,
-		"--use-server-token-count", "--concurrency=1", "--input-file=" + files, "--custom-dataset-type=" + t.format, "--ui=none", "--no-gpu-telemetry",
+		"HOME=" + folder, "TMPDIR=" + folder, p.peer, "profile", "--model=m", "--url=" + url, "--endpoint-type=" + t.endpoint,
+		"--concurrency=1", "--input-file=" + files, "--custom-dataset-type=" + t.format, "--ui=none", "--no-gpu-telemetry",
 		"--no-server-metrics", "--export-level=summary", "--workers-max=1", "--record-processors=1", "--output-artifact-dir=" + filepath.Join(folder, "out"),
 	}
 	if t.conversations > 0 {
@@ -38,6 +38,9 @@ func (p *programs) askTheirs(ctx context.Context, t *trial, url, files, folder s
 	}
 	if t.stream {
 		arguments = append(arguments, "--streaming")
+	}
+	if !t.untokenized {
+		arguments = append(arguments, "--tokenizer="+p.model, "--use-server-token-count")
 	}
 	return finish(ctx, "env", append(arguments, t.theirs...)...)
 }

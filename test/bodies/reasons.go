@@ -5,16 +5,34 @@ import "strings"
 // explanation is why a field may differ.
 type explanation struct {
 	cases string // beginning of the names of the cases; "" = all
-	field string // as in difference; a name that ends in * stands for all that begin so
+	field string // as in difference; a * stands for anything
 	why   string
 }
+
+// Reasons that several protocols have.
+const (
+	encodedAnew = "AIPerf encodes a picture of a local file anew, here the file is sent as it is"
+	plainPart   = "a part without a type is plain text, and neither browsers nor curl give one"
+)
 
 // reasons are all that are accepted.
 var reasons = []explanation{
 	{"", "header User-Agent", "each says what it is"},
 	{"", "header X-Aiperf-Exporter", "lets operators keep a canary's requests out of product metrics and bills"},
-	{"", "header Accept-Encoding", "identity: what decompresses buffers events, and so loses their instants; a server or proxy may compress unless asked not to"},
+	{"", "header Accept-Encoding", "identity: what decompresses an answer holds events back, and so loses their instants"},
 	{"", "header X-Session-Affinity", "a canary must not stick to one replica unless it is told to (affinity_headers)"},
+	{"", "header Connection", "each request has a connection of its own unless told otherwise (reuse), which shows faults of DNS, load balancers and certificates"},
+	{"responses", "body stream_options.include_usage", "such a stream ends with usage in any case, and the protocol does not know the field"},
+	{"responses, conversations", "body input[1].content*", "an earlier answer as a list of output_text needs its id and status by the letter of the protocol, as a string it does not"},
+	{"huggingface_generate", "body parameters.details", "asks for the number of tokens, which AIPerf counts with a tokenizer of its own"},
+	{"chat, images", "body messages[0].content[3].image_url.url", encodedAnew},
+	{"responses, images", "body input[0].content[3].image_url", encodedAnew},
+	{"messages, images", "body messages[0].content[3].source.data", encodedAnew},
+	{"nim_embeddings", "body input[1]", encodedAnew},
+	{"image_retrieval", "body input[1].url", encodedAnew},
+	{"image_edit", "form image", encodedAnew},
+	{"image_edit", "form * type", plainPart},
+	{"audio_transcription", "form * type", plainPart},
 }
 
 // reason is why a field of a case differs; "" = nobody knows.
@@ -28,8 +46,12 @@ func reason(trial, field string) string {
 }
 
 func (e *explanation) holds(trial, field string) bool {
-	prefix, isPrefix := strings.CutSuffix(e.field, "*")
-	return strings.HasPrefix(trial, e.cases) && (field == e.field || isPrefix && strings.HasPrefix(field, prefix))
+	before, after, open := strings.Cut(e.field, "*")
+	fits := field == e.field
+	if open {
+		fits = len(field) >= len(before)+len(after) && strings.HasPrefix(field, before) && strings.HasSuffix(field, after)
+	}
+	return fits && strings.HasPrefix(trial, e.cases)
 }
 
 // everywhere tells whether a field is one of those that differ in all cases.

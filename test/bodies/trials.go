@@ -24,6 +24,7 @@ type trial struct {
 	// pools are the files of a dataset that is a folder.
 	pools map[string]string
 
+	untokenized   bool // AIPerf refuses a tokenizer for the protocol
 	requests      int
 	conversations int      // of several turns; 0 = each request is its own
 	theirs        []string // arguments of AIPerf
@@ -97,6 +98,7 @@ const (
 `
 	soundRows = `{"text":"Who speaks?","audio":"{audio}","output_length":8}
 {"text":"Who speaks?","audio":"{folder}/clip.wav","output_length":8}
+{"text":"What moves?","videos":["https://example.com/clip.webm","data:video/mp4;base64,AAAA"],"output_length":8}
 `
 	turnRows = `{"session_id":"a1","turns":[{"role":"system","text":"Be short."},{"text":"Hi","output_length":8},{"text":"And why?","output_length":9}]}
 {"session_id":"a2","turns":[{"text":"Good morning","output_length":8},{"text":"Bye","output_length":9,"extra":{"temperature":0.5}}]}
@@ -133,12 +135,12 @@ func trials() []trial {
 			workload: `system_prompt: Answer in one word., `,
 		},
 		{name: "chat, images", endpoint: "chat", stream: true, format: single, rows: mediaRows, requests: 2},
-		{name: "chat, sound", endpoint: "chat", stream: true, format: single, rows: soundRows, requests: 2},
+		{name: "chat, sound and video", endpoint: "chat", stream: true, format: single, rows: soundRows, requests: 3},
 		{name: "chat, conversations", endpoint: "chat", stream: true, format: "multi_turn", rows: turnRows, requests: 4, conversations: 2},
 		{name: "chat, recorded messages", endpoint: "chat", stream: true, format: "mooncake_trace", rows: toolRows, requests: 2, conversations: 2},
 		{name: "chat, recorded bodies", endpoint: "chat", format: "raw_payload", rows: payloadRows, requests: 1},
 		{name: "completions, streamed", endpoint: "completions", stream: true, format: single, rows: plainRows, requests: 2},
-		{name: "completions, whole", endpoint: "completions", format: single, rows: plainRows, requests: 2},
+		{name: "completions, whole", endpoint: "completions", format: single, rows: plainRows + `{"texts":["first","second"],"output_length":4}` + "\n", requests: 3},
 		{name: "completions, recorded bodies", endpoint: "completions", format: "inputs_json", rows: payloadDocument, requests: 2, conversations: 1},
 		{name: "responses, streamed", endpoint: "responses", stream: true, format: single, rows: plainRows, requests: 2},
 		{name: "responses, images", endpoint: "responses", format: single, rows: mediaRows, requests: 2},
@@ -173,9 +175,9 @@ func trials() []trial {
 			rows: `{"text":"blue","image":"{image}"}` + "\n" + `{"text":"blue","image":"{folder}/picture.png","extra":{"size":"512x512","seed":7}}` + "\n" +
 				`{"text":"blue","image":"https://example.com/cat.png"}` + "\n",
 		},
-		{name: "image_retrieval", endpoint: "image_retrieval", format: single, rows: `{"images":["{image}","{folder}/picture.png"]}` + "\n", requests: 1},
+		{name: "image_retrieval", endpoint: "image_retrieval", untokenized: true, format: single, rows: `{"images":["{image}","{folder}/picture.png"]}` + "\n", requests: 1},
 		{
-			name: "audio_transcription", endpoint: "audio_transcription", format: single, rows: `{"audio":"{audio}"}` + "\n" + `{"audio":"{folder}/clip.wav"}` + "\n", requests: 2,
+			name: "audio_transcription", endpoint: "audio_transcription", untokenized: true, format: single, rows: `{"audio":"{audio}"}` + "\n" + `{"audio":"{folder}/clip.wav"}` + "\n", requests: 2,
 			theirs: []string{"--extra-inputs=language:en", "--extra-inputs=temperature:0.5"}, ours: `, extra: {language: en, temperature: 0.5}`,
 		},
 		{name: "solido_rag, streamed", endpoint: "solido_rag", stream: true, format: single, rows: batchRows, requests: 2},
