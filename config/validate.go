@@ -101,6 +101,8 @@ func (c *Config) validateTargets() []error {
 			first[t.Name] = i
 		}
 		errs = append(errs, t.validate(path)...)
+		spending := c.budgetOf(t)
+		errs = append(errs, spending.Validate(path+".budget")...)
 		for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
 			if _, ok := c.Global.Labels[name]; ok {
 				errs = append(errs, invalid.Key(path+".labels."+name, "%q is already a label of every series, from global.labels", name))
@@ -160,7 +162,6 @@ func (t *Target) validate(path string) []error {
 	errs = append(errs, t.Endpoint.validateCredential(path+".endpoint")...)
 	errs = append(errs, t.Accounting.Validate(path+".accounting")...)
 	errs = append(errs, validateTimeouts(path+".timeouts", t.Timeouts)...)
-	errs = append(errs, t.Budget.Validate(path+".budget")...)
 	for i := range t.Expect {
 		errs = append(errs, t.Expect[i].Validate(fmt.Sprintf("%s.expect[%d]", path, i))...)
 	}

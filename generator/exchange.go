@@ -23,6 +23,7 @@ type exchange struct {
 	firstContent func()
 	// inputTokens is the length of the prompt as far as it is known before the server tells it.
 	inputTokens int
+	texts       *texts // to count where the server tells no counts; nil = nobody can
 
 	chunk       endpoint.Chunk
 	serverError *endpoint.ServerError
@@ -211,18 +212,43 @@ func (x *exchange) sources() {
 	r.UsageMissing = r.Outcome == metrics.Success && r.Product.Generates() && !r.Usage.Output.Known
 	r.InputSource, r.OutputSource = told, told
 	if !r.Usage.Input.Known {
-		r.InputSource = metrics.SourceNone
-		if r.Outcome == metrics.Success && x.inputTokens > 0 {
-			r.InputSource = metrics.SourceDataset
-			r.Usage.Input = metrics.Tokens(int64(x.inputTokens))
-		}
+		r.Usage.Input, r.InputSource = x.input()
 	}
 	if !r.Usage.Output.Known {
-		r.OutputSource = metrics.SourceNone
-		if r.Streaming && r.Product.Generates() && len(r.Content) > 0 {
-			r.OutputSource = metrics.SourceEvents
-			r.Usage.Output = metrics.Tokens(int64(len(r.Content)))
+		x.countOutput()
+	}
+}
+
+// input is the length of a prompt whose tokens the server has not told.
+func (x *exchange) input() (metrics.Count, metrics.TokenSource) {
+	if x.record.Outcome != metrics.Success {
+		return metrics.Count{}, metrics.SourceNone
+	}
+	if n, ok := x.texts.input(); ok {
+		return metrics.Tokens(n), metrics.SourceTokenizer
+	}
+	if x.inputTokens > 0 {
+		return metrics.Tokens(int64(x.inputTokens)), metrics.SourceDataset
+	}
+	return metrics.Count{}, metrics.SourceNone
+}
+
+// countOutput fills in the output tokens that the server has not told.
+func (x *exchange) countOutput() {
+	r := x.record
+	r.OutputSource = metrics.SourceNone
+	if !r.Product.Generates() || len(r.Content) == 0 {
+		return
+	}
+	if output, reasoning, ok := x.texts.output(); ok {
+		r.OutputSource, r.Usage.Output = metrics.SourceTokenizer, metrics.Tokens(output)
+		if reasoning > 0 {
+			r.Usage.Reasoning = metrics.Tokens(reasoning)
 		}
+		return
+	}
+	if r.Streaming {
+		r.OutputSource, r.Usage.Output = metrics.SourceEvents, metrics.Tokens(int64(len(r.Content)))
 	}
 }
 

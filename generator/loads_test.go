@@ -229,6 +229,7 @@ func TestABudgetStopsATargetAndSaysSo(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.deps.Ledger = ledger
+			r.deps.Limiter = load.NewLimiter(0, 0.001) // four requests, and what is not sent takes none of them
 			r.config.Load.Rate = 1
 			r.config.Budget = budget.Config{RequestsPerDay: 3, TokensPerDay: 10_000, TZ: "UTC"}
 		}, nil)

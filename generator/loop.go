@@ -65,7 +65,7 @@ func (l *loop) runSafely(ctx context.Context) (done bool) {
 }
 
 func (l *loop) run(ctx context.Context) {
-	for l.limit == 0 || l.sent < l.limit {
+	for !l.complete() {
 		if l.target.paused.Load() {
 			if !l.rest(ctx) {
 				return
@@ -89,6 +89,19 @@ func (l *loop) run(ctx context.Context) {
 			l.arrive(now)
 		}
 	}
+}
+
+// complete tells whether a run with a limit is over: enough is sent, or waiting for more is in vain, because the server refuses whatever is
+// sent or the budget is spent.
+func (l *loop) complete() bool {
+	switch {
+	case l.limit == 0:
+		return false
+	case l.sent >= l.limit || l.target.backoff.Refused():
+		return true
+	}
+	idle := l.gate.InFlight() == 0 && l.gate.Queued() == 0 // requests that run may use less than is set aside for them
+	return idle && l.target.spent()
 }
 
 // wait sleeps until an arrival is due or something else is to be done; false: ctx has ended.

@@ -7,7 +7,8 @@ import (
 )
 
 // Part is the part of what c runs that one of several exporters has to run, so that all of them together do what c says: limits and budgets
-// are divided here, arrivals by the loads themselves. A limit on requests at a time is at least 1 for each exporter.
+// are divided here, arrivals by the loads themselves. A limit on requests at a time is at least 1 for each exporter. A target whose load is
+// carried whole by one of them keeps its limits.
 func (c *Config) Part(shard load.Shard) Config {
 	part := *c
 	if shard.Count < 2 {
@@ -19,6 +20,9 @@ func (c *Config) Part(shard load.Shard) Config {
 	part.Targets = slices.Clone(part.Targets)
 	for i := range part.Targets {
 		t := &part.Targets[i]
+		if !t.Load.Divisible() {
+			continue
+		}
 		t.Budget = t.Budget.Divide(shard.Count)
 		t.Load.MaxInFlight = divided(shard, t.Load.MaxInFlight)
 		t.Load.MaxPrefill = divided(shard, t.Load.MaxPrefill)

@@ -54,10 +54,12 @@ func (q *question) ask(ctx context.Context) {
 	}
 	r.RequestedTokens = int64(t.codec.OutputLimit(wire))
 	r.RequestBytes = int64(len(body))
+	texts := q.texts(wire)
 	q.turn.Prompt, wire.Prompt = prompt.Prompt{}, nil // thousands of answers may be waited for, for minutes
 
 	x := &exchange{
 		decoder: t.codec.Decoder(q.transcript), traits: t.traits, record: r, flight: q.flight, inputTokens: q.turn.InputTokens,
+		texts: texts,
 		firstContent: q.hold.gotFirstToken,
 	}
 	got := t.client.Do(ctx, &transport.Request{
@@ -89,7 +91,7 @@ func (q *question) compose() (*endpoint.Turn, error) {
 		return nil, err
 	}
 	q.record.Session = q.turn.Session
-	if q.looksAtAnswer() {
+	if q.looksAtAnswer() || t.counts() {
 		q.transcript, q.tools = &answer.Transcript{}, q.turn.Prompt.Tools
 	}
 	for _, part := range q.turn.Prompt.Last().Of(prompt.Audio) {
@@ -131,8 +133,11 @@ func (q *question) unsendable(err error) {
 // learn takes from an answer what makes the next requests better.
 func (q *question) learn(got *transport.Answer, x *exchange) {
 	t, r := q.target, q.record
-	if r.InputSource.Exact() {
+	if r.InputSource.Told() {
 		t.workload.Learn(q.turn, r.Usage.Input.N)
+	}
+	if r.Outcome == metrics.Success {
+		t.usageTold.Store(r.InputSource.Told() && (r.OutputSource.Told() || !r.Product.Generates()))
 	}
 	if endpoint.RefusesField(got.Status, x.serverError, "stream_options") && !t.usageRefused.Swap(true) {
 		t.series.UsageRefused()

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -88,14 +89,16 @@ type Target struct {
 
 	// usageRefused: the server does not take the field that asks for usage in streams.
 	usageRefused atomic.Bool
+	// usageTold: the last success told all its counts.
+	usageTold atomic.Bool
 }
 
 // NewTarget builds a target and starts its series at zero. Nothing is sent yet.
 func NewTarget(config TargetConfig, deps Deps) (*Target, error) {
 	t := &Target{config: config, deps: deps, wake: make(chan struct{}, 1)}
 	if err := t.build(); err != nil {
-		if t.client != nil {
-			t.client.Close()
+		if t.workload != nil {
+			_ = t.workload.Close() // everything worth saying about it is said
 		}
 		return nil, fmt.Errorf("target %q: %w", config.Name, err)
 	}
@@ -204,9 +207,7 @@ func (t *Target) live() metrics.Live {
 			live.BudgetUsed = append(live.BudgetUsed, use.Used)
 		}
 	}
-	for _, account := range t.payers {
-		live.BudgetExhausted = live.BudgetExhausted || account.Exhausted(wall)
-	}
+	live.BudgetExhausted = t.spent()
 	sessions := t.workload.Sessions()
 	live.Sessions = sessions.Active
 	live.EndedSessions = map[metrics.SessionEnd]int64{
@@ -214,6 +215,12 @@ func (t *Target) live() metrics.Live {
 	}
 	live.SkippedRows = t.workload.SkippedRows()
 	return live
+}
+
+// spent tells whether a budget has refused the last arrival, and its hour or day is not over.
+func (t *Target) spent() bool {
+	wall := t.deps.Clock.Wall(t.deps.Clock.Now())
+	return slices.ContainsFunc(t.payers, func(a *budget.Account) bool { return a.Exhausted(wall) })
 }
 
 // Once sends one request now, outside the schedule, and waits for its end.
@@ -287,17 +294,23 @@ func (t *Target) recording() load.Recording {
 	if t.config.Load.Mode != load.Replay {
 		return nil
 	}
-	return replayed{t.workload.Recording()}
+	return replayed{t.workload.Recording(), t.workload}
 }
 
 // replayed shows the turns of a workload to a load, which do not know each other.
-type replayed struct{ turns *workload.Recording }
+type replayed struct {
+	turns *workload.Recording
+	from  *workload.Workload
+}
 
 // Next implements load.Recording.
 func (r replayed) Next() (load.Recorded, error) {
 	e, err := r.turns.Next()
 	return load.Recorded(e), err
 }
+
+// Forget implements load.Recording.
+func (r replayed) Forget(key uint64) { r.from.Forget(key) }
 
 // Run sends requests as the load wants them until ctx ends or as many have been sent as limit says, 0 = no limit. Then it lets the running ones end for at most grace
 // and cancels the rest. It returns when the last has ended.

@@ -30,16 +30,20 @@ type TokenSource string
 const (
 	SourceUsage      TokenSource = "usage"       // final usage of the answer
 	SourceUsageChunk TokenSource = "usage_chunk" // cumulative usage in the chunks, without a final one
+	SourceTokenizer  TokenSource = "tokenizer"   // the text, counted by the tokenizer that the configuration names
 	SourceEvents     TokenSource = "events"      // number of content events: an estimate, output only
 	SourceDataset    TokenSource = "dataset"     // nominal length of the prompt: an estimate, input only
 	SourceNone       TokenSource = "none"
 )
 
-// Exact tells that the server itself has counted.
-func (s TokenSource) Exact() bool { return s == SourceUsage || s == SourceUsageChunk }
+// Told tells that the server itself has counted.
+func (s TokenSource) Told() bool { return s == SourceUsage || s == SourceUsageChunk }
+
+// Exact tells that tokens were counted, by the server or in the text, and not something else in their place.
+func (s TokenSource) Exact() bool { return s.Told() || s == SourceTokenizer }
 
 // TokenSources is the closed list.
-var TokenSources = []TokenSource{SourceUsage, SourceUsageChunk, SourceEvents, SourceDataset, SourceNone}
+var TokenSources = []TokenSource{SourceUsage, SourceUsageChunk, SourceTokenizer, SourceEvents, SourceDataset, SourceNone}
 
 // Timeline holds the instants of one request, in nanoseconds since the process epoch; 0 = did not happen. The order of the fields is
 // the order of the events.

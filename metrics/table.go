@@ -33,7 +33,7 @@ func latencySeries() []Series {
 		{
 			Name: "aiperf_inter_token_latency_seconds", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "seconds", Bounds: boundsGap, SLO: SLOInterTokenLatency, Exemplars: true,
 			observe: success(func(m *Measures) Value { return m.ITL }),
-			Help:    "Mean time per output token after the first content event, one value per request. Absent for answers under two tokens and where the server tells no token counts. Streamed successes only.",
+			Help:    "Mean time per output token after the first content event, one value per request. Absent for answers under two tokens and where output tokens are not counted. Streamed successes only.",
 		},
 		{
 			Name: "aiperf_inter_chunk_latency_seconds", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "seconds", Bounds: boundsGap,
@@ -82,17 +82,17 @@ func tokenSeries() []Series {
 		{
 			Name: "aiperf_input_tokens", Kind: Histogram, Scope: PerTarget, Unit: "tokens", Bounds: boundsTokens,
 			observe: success(func(m *Measures) Value { return m.InputTokens }),
-			Help:    "Input tokens of a request as counted by the server, else the nominal length of the prompt. Successes only.",
+			Help:    "Input tokens of a request as counted by the server, else by a tokenizer in its texts, else the nominal length of the prompt. Successes only.",
 		},
 		{
 			Name: "aiperf_output_tokens", Kind: Histogram, Scope: PerTarget, when: generates, Unit: "tokens", Bounds: boundsTokens,
 			observe: success(func(m *Measures) Value { return m.OutputTokens }),
-			Help:    "Output tokens of a request, reasoning included, as counted by the server, else the number of content events. Successes only.",
+			Help:    "Output tokens of a request, reasoning included, as counted by the server, else by a tokenizer in its text, else the number of content events. Successes only.",
 		},
 		{
 			Name: "aiperf_reasoning_tokens", Kind: Histogram, Scope: PerTarget, when: generates, Unit: "tokens", Bounds: boundsTokens,
 			observe: success(func(m *Measures) Value { return m.ReasoningTokens }),
-			Help:    "Reasoning tokens of a request, where the server counts them. Successes only.",
+			Help:    "Reasoning tokens of a request, where the server or a tokenizer counts them. Successes only.",
 		},
 		{
 			Name: "aiperf_output_tokens_per_second_per_user", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "tokens per second", Bounds: boundsRate, SLO: SLOPerUserThroughput,
@@ -127,7 +127,7 @@ func tokenSeries() []Series {
 		},
 		{
 			Name: "aiperf_token_source_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{{"token_type", []string{"input", "output"}}, {"source", words(TokenSources)}},
-			Help: "Successful requests by where their token count comes from: usage, usage_chunk (cumulative in chunks), events and dataset (both estimates), none.",
+			Help: "Successful requests by where their token count comes from: usage, usage_chunk (cumulative in chunks), tokenizer (of the configuration), events and dataset (both estimates), none.",
 		},
 		{
 			Name: "aiperf_usage_missing_total", Kind: Counter, Scope: PerTarget, Unit: "requests",

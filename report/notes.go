@@ -18,6 +18,7 @@ func notes(r *Report, t *totals) []string {
 		}
 	}
 	add(r.Meta.Interrupted, "interrupted before it had done what was asked")
+	add(r.short() && !r.Meta.Interrupted, "ended before %s: the server refuses them, a budget is spent, or the recording is over", count(r.Meta.Load.Requests, "request"))
 	switch n := r.Successes; {
 	case n == 0:
 	case n == 1:
@@ -53,6 +54,8 @@ func noteTokens(r *Report, t *totals, add func(bool, string, ...any)) {
 	output, input := r.tokenSources["output"], r.tokenSources["input"]
 	add(output[metrics.SourceEvents] > 0, "output tokens of %s are counted events, not the server's count: no inter-token latency from them",
 		count(output[metrics.SourceEvents], "request"))
+	add(output[metrics.SourceTokenizer] > 0, "output tokens of %s were counted in their text, not by the server",
+		count(output[metrics.SourceTokenizer], "answer"))
 	add(output[metrics.SourceNone] > 0, "the output tokens of %s are not known", count(output[metrics.SourceNone], "request"))
 	add(input[metrics.SourceDataset] > 0, "input tokens of %s are the nominal length of the prompt, not the server's count",
 		count(input[metrics.SourceDataset], "request"))

@@ -133,10 +133,16 @@ func (s *SLOResult) Ratio() float64 {
 // Met tells whether the share of good requests reaches the objective. Nothing measured is nothing proven: without requests it is not met.
 func (s *SLOResult) Met() bool { return s.Total > 0 && s.Ratio() >= s.SLO.Objective }
 
-// Failed tells whether any request failed or had to be cancelled, none did what the load wanted, or the run was interrupted: nothing of that
-// may pass for a good result.
+// Failed tells whether any request failed or had to be cancelled, none did what the load wanted, fewer were sent than asked for, or the run was
+// interrupted: nothing of that may pass for a good result.
 func (r *Report) Failed() bool {
-	return r.Failures > 0 || r.Cancelled > r.Abandoned || r.Successes+r.Abandoned == 0 || r.Meta.Interrupted
+	return r.Failures > 0 || r.Cancelled > r.Abandoned || r.Successes+r.Abandoned == 0 || r.short() || r.Meta.Interrupted
+}
+
+// short tells whether fewer requests were sent than asked for, although there was no end of time.
+func (r *Report) short() bool {
+	asked := &r.Meta.Load
+	return asked.Duration == 0 && r.Successes+r.Failures+r.Cancelled+r.WarmUp < asked.Requests
 }
 
 // SLOMissed tells whether any objective was not kept.

@@ -101,11 +101,11 @@ func visibleTokens(dst []float64, s *sample) []float64 {
 func told(of func(*metrics.Usage) metrics.Count) func([]float64, *sample) []float64 {
 	return func(dst []float64, s *sample) []float64 {
 		usage := s.record.Usage
-		if !s.record.InputSource.Exact() {
+		if !s.record.InputSource.Told() {
 			usage.Input = metrics.Count{}
 		}
-		if !s.record.OutputSource.Exact() {
-			usage.Output = metrics.Count{}
+		if !s.record.OutputSource.Told() {
+			usage.Output, usage.Reasoning = metrics.Count{}, metrics.Count{}
 		}
 		if n := of(&usage); n.Known {
 			dst = append(dst, float64(n.N))

@@ -12,9 +12,9 @@ import (
 // redactedPart stands for the value of a query key.
 const redactedPart = "<redacted>"
 
-var sensitiveHeader = regexp.MustCompile(`(?i)authorization|api[-_]?key|token|cookie|secret`)
+var sensitiveHeader = regexp.MustCompile(`(?i)authorization|api[-_]?key|subscription[-_]?key|token|cookie|secret|password|^sig(nature)?$|^(key|code)$`)
 
-// SensitiveHeader tells whether the value of a header must not be shown, judged by its name.
+// SensitiveHeader tells whether the value of a header, or of a parameter of a URL, must not be shown, judged by its name.
 func SensitiveHeader(name string) bool { return sensitiveHeader.MatchString(name) }
 
 // RedactURL gives a URL as it may be shown: its public form and the keys of its query. A text that is not a URL is hidden whole.

@@ -29,4 +29,6 @@ type Recorded struct {
 type Recording interface {
 	// Next gives the next turn; io.EOF at the end of the recording, after which it begins anew.
 	Next() (Recorded, error)
+	// Forget tells that the turn of this key will not become an arrival.
+	Forget(key uint64)
 }

@@ -138,6 +138,13 @@ func (b *Backoff) Active(now int64) bool {
 	return now < b.pause.until
 }
 
+// Refused tells whether a pause is on because the server refuses the configuration.
+func (b *Backoff) Refused() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.pause.until == forever
+}
+
 // Until is the first instant at which an arrival may be sent, the next probe included; it lies in the past if no pause is on.
 func (b *Backoff) Until() int64 {
 	b.mu.Lock()

@@ -56,7 +56,7 @@ type driver struct {
 // Forget implements Recording.
 func (e *endless) Forget(key uint64) {
 	if !e.kept[key] {
-		panic("a turn is forgotten that was asked or forgotten before")
+		panic("a turn is forgotten that was never handed out, or twice")
 	}
 	delete(e.kept, key)
 }

@@ -75,7 +75,9 @@ func (r *replay) settle() {
 		recorded, err := r.tape.next()
 		switch {
 		case err == nil:
-			r.take(&recorded)
+			if !r.take(&recorded) {
+				r.tape.recording.Forget(recorded.Key)
+			}
 		case errors.Is(err, io.EOF):
 			r.endPass()
 		default:
@@ -84,25 +86,25 @@ func (r *replay) settle() {
 	}
 }
 
-// take finds the place of a turn that was read.
-func (r *replay) take(recorded *Recorded) {
+// take finds the place of a turn that was read; false: it is left out.
+func (r *replay) take(recorded *Recorded) bool {
 	s := r.sessions[recorded.Session]
 	if recorded.HasAt && !r.tape.plays(recorded) {
 		if s != nil {
 			s.cut = true
 		}
-		return
+		return false
 	}
 	follows := s != nil && !s.cut
 	if !r.ours(recorded) || !recorded.HasAt && !follows && !r.tape.isWhole() {
-		return
+		return false
 	}
 	r.played++
 	recorded.At = r.tape.now
 	switch {
 	case recorded.Session == 0:
 		r.push(nil, recorded, recorded.At)
-		return
+		return true
 	case s == nil:
 		s = r.begin(recorded.Session)
 	}
@@ -110,9 +112,10 @@ func (r *replay) take(recorded *Recorded) {
 	if s.active {
 		s.held = append(s.held, *recorded)
 		r.held++
-		return
+		return true
 	}
 	r.push(s, recorded, s.ended)
+	return true
 }
 
 // ours tells whether a turn belongs to the shard: sessions stay together.
@@ -222,6 +225,7 @@ func (r *replay) Skip(now int64, all bool) (skipped int64) {
 				continue
 			}
 			dropped++
+			r.tape.recording.Forget(t.arrival.Entry)
 			if t.session != nil {
 				r.end(t.session, t.arrival.Ready)
 			}
@@ -246,7 +250,13 @@ func (r *replay) Skip(now int64, all bool) (skipped int64) {
 func (r *replay) skipHeld(now int64) (dropped int64) {
 	for _, s := range r.active {
 		held := len(s.held)
-		s.held = slices.DeleteFunc(s.held, func(t Recorded) bool { return t.HasAt && t.At < now })
+		s.held = slices.DeleteFunc(s.held, func(t Recorded) bool {
+			gone := t.HasAt && t.At < now
+			if gone {
+				r.tape.recording.Forget(t.Key)
+			}
+			return gone
+		})
 		dropped += int64(held - len(s.held))
 	}
 	r.held -= int(dropped)

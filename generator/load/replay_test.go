@@ -18,7 +18,12 @@ type recording struct {
 	next  int
 	read  int
 	err   error // after all turns, instead of the end
+
+	forgotten []uint64
 }
+
+// Forget implements load.Recording.
+func (r *recording) Forget(key uint64) { r.forgotten = append(r.forgotten, key) }
 
 // Next implements load.Recording.
 func (r *recording) Next() (load.Recorded, error) {
@@ -300,6 +305,31 @@ func TestReplayTellsWhatIsWrongWithARecording(t *testing.T) {
 	play(s, 10, quick)
 	if !errors.Is(s.Err(), broken) {
 		t.Errorf("%v hides its cause", s.Err())
+	}
+}
+
+// TestReplayForgetsWhatItLeavesOut: whoever keeps the turns of a recording until they are asked must not keep the others for ever.
+func TestReplayForgetsWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change    func(*load.Config)
+		shard     load.Shard
+		forgotten []uint64
+	}{
+		"nothing":                        {once, load.Shard{}, nil},
+		"what lies before and after":     {func(c *load.Config) { once(c); c.StartOffset, c.EndOffset = time.Second, 2*time.Second }, load.Shard{}, []uint64{1, 2, 6}},
+		"what belongs to the other half": {once, load.Shard{Index: 0, Count: 2}, []uint64{1, 2}},
+		"and to the one half":            {once, load.Shard{Index: 1, Count: 2}, []uint64{3, 4, 5, 6}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := recorded(timed(1, 0), later(1, 5), timed(2, 1000), later(2, 5), alone(2000), alone(3000))
+			s := load.NewSchedule(replay(t, test.change), &load.Origin{Shard: test.shard}, r)
+			arrivals := play(s, 10, quick)
+			if diff := cmp.Diff(test.forgotten, r.forgotten); diff != "" || len(arrivals)+len(r.forgotten) != 6 {
+				t.Errorf("%d arrivals, forgotten (-want +got):\n%s", len(arrivals), diff)
+			}
+		})
 	}
 }
 

@@ -52,11 +52,13 @@ func (s Shard) Share(n int) int {
 // has tells whether what is numbered or hashed to n belongs to this shard.
 func (s Shard) has(n uint64) bool { return n%uint64(s.count()) == uint64(s.Index) }
 
-// evenShare is the part of a rate that each shard asks for. Intervals of gamma cannot be shared, so that one of the shards has the whole
-// load then.
+// Divisible tells whether shards share the load. Intervals of gamma cannot be shared, so that one of the shards has the whole load then.
+func (c *Config) Divisible() bool { return !c.draws(Gamma) }
+
+// evenShare is the part of a rate that each shard asks for.
 func evenShare(c *Config, o *Origin) float64 {
 	switch {
-	case !c.draws(Gamma):
+	case c.Divisible():
 		return 1 / float64(o.Shard.count())
 	case o.Shard.has(hash64("", o.Target)):
 		return 1

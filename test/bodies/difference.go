@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -101,7 +102,7 @@ func (r *request) formFields(boundary string, out map[string]string) {
 	for {
 		part, err := reader.NextRawPart()
 		if err != nil {
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				out["body"] = err.Error()
 			}
 			return

@@ -91,7 +91,7 @@ func compare(ctx context.Context, o *options, stderr io.Writer) ([]result, error
 		return nil, fmt.Errorf("AIPerf is not installed, run test/install/peers.sh aiperf: %w", err)
 	}
 	var chosen []trial
-	for _, t := range trials() {
+	for _, t := range trials {
 		if strings.HasPrefix(t.name, o.only) {
 			chosen = append(chosen, t)
 		}

@@ -29,7 +29,8 @@ func (p *programs) askTheirs(ctx context.Context, t *trial, url, files, folder s
 	arguments := []string{
 		"HOME=" + folder, "TMPDIR=" + folder, p.peer, "profile", "--model=m", "--url=" + url, "--endpoint-type=" + t.endpoint,
 		"--concurrency=1", "--input-file=" + files, "--custom-dataset-type=" + t.format, "--ui=none", "--no-gpu-telemetry",
-		"--no-server-metrics", "--export-level=summary", "--workers-max=1", "--record-processors=1", "--output-artifact-dir=" + filepath.Join(folder, "out"),
+		"--no-server-metrics", "--export-level=summary", "--workers-max=1", "--record-processors=1",
+		"--output-artifact-dir=" + filepath.Join(folder, "out"),
 	}
 	if t.conversations > 0 {
 		arguments = append(arguments, "--num-conversations="+strconv.Itoa(t.conversations))

@@ -76,7 +76,8 @@ var script = []struct {
 }{
 	{
 		"/chat/completions",
-		`{"object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hello there."},"finish_reason":"stop"}],` + usage + `}`,
+		`{"object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hello there."},` +
+			`"finish_reason":"stop"}],` + usage + `}`,
 		[]string{
 			`{"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"Hello"}}]}`,
 			`{"object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":" there."},"finish_reason":"stop"}]}`,
@@ -88,15 +89,15 @@ var script = []struct {
 		[]string{`{"object":"text_completion","model":"m","choices":[{"index":0,"text":"Hello","finish_reason":"stop"}],` + usage + `}`, `[DONE]`},
 	},
 	{
-		"/responses",
-		`{"object":"response","id":"resp_1","status":"completed","output":[` + responsesMessage + `],` + responsesUsage + `}`,
+		"/responses", responsesWhole,
 		[]string{
 			`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"Hello there."}`,
-			`{"type":"response.completed","response":{"object":"response","id":"resp_1","status":"completed","output":[` + responsesMessage + `],` + responsesUsage + `}}`,
+			`{"type":"response.completed","response":` + responsesWhole + `}`,
 		},
 	},
 	{
-		"/messages", `{"type":"message","role":"assistant","content":[{"type":"text","text":"Hello there."}],"stop_reason":"end_turn",` + responsesUsage + `}`,
+		"/messages",
+		`{"type":"message","role":"assistant","content":[{"type":"text","text":"Hello there."}],"stop_reason":"end_turn",` + responsesUsage + `}`,
 		[]string{
 			`{"type":"message_start","message":{"type":"message","role":"assistant","content":[],"usage":{"input_tokens":5,"output_tokens":0}}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
@@ -111,11 +112,15 @@ var script = []struct {
 	{"/generate", `[{"generated_text":"Hello"}]`, nil},
 	{"/generate_stream", "", []string{
 		`{"index":1,"token":{"id":1,"text":"Hello","logprob":-1,"special":false},"generated_text":null,"details":null}`,
-		`{"index":2,"token":{"id":2,"text":" there","logprob":-1,"special":false},"generated_text":"Hello there","details":{"finish_reason":"length","generated_tokens":2}}`,
+		`{"index":2,"token":{"id":2,"text":" there","logprob":-1,"special":false},"generated_text":"Hello there",` +
+			`"details":{"finish_reason":"length","generated_tokens":2}}`,
 	}},
 	{
 		"/images/generations", `{"data":[{"b64_json":"aW1n"}]}`,
-		[]string{`{"type":"image_generation.partial_image","b64_json":"aW1n","partial_image_index":0}`, `{"type":"image_generation.completed","b64_json":"aW1n"}`},
+		[]string{
+			`{"type":"image_generation.partial_image","b64_json":"aW1n","partial_image_index":0}`,
+			`{"type":"image_generation.completed","b64_json":"aW1n"}`,
+		},
 	},
 	{"/images/edits", `{"data":[{"b64_json":"aW1n"}]}`, nil},
 	{"/v1/infer", `{"data":[{"index":0,"bounding_boxes":{}}]}`, nil},
@@ -125,7 +130,8 @@ var script = []struct {
 }
 
 const (
-	usage            = `"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}`
-	responsesUsage   = `"usage":{"input_tokens":5,"output_tokens":2,"total_tokens":7}`
-	responsesMessage = `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hello there."}]}`
+	usage          = `"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}`
+	responsesUsage = `"usage":{"input_tokens":5,"output_tokens":2,"total_tokens":7}`
+	responsesWhole = `{"object":"response","id":"resp_1","status":"completed","output":[` +
+		`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hello there."}]}],` + responsesUsage + `}`
 )

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/aiperf-exporter/aiperf-exporter/test/process"
@@ -47,6 +48,28 @@ func TestRunTellsByItsExitCodeHowItWent(t *testing.T) {
 				t.Errorf("exit code %d, want %d", code, test.want)
 			}
 		})
+	}
+}
+
+// frugal may ask three times a day: URL, zone.
+const frugal = `
+loads:
+  quick: {mode: constant, rate: 50}
+targets:
+  - {name: frugal, url: %q, model: peer, endpoint: {type: chat}, load: quick, budget: {requests_per_day: 3, tz: %s}}
+`
+
+func TestRunEndsWhenItsBudgetIsSpent(t *testing.T) {
+	t.Parallel()
+	p := startPeer(t, plain)
+	config := file(t, "aiperf-exporter.yml", fmt.Sprintf(frugal, p.url, noon()))
+	e := process.ForTest(t, nil, binary, "run", "--config.file="+config, "--requests=5")
+	code, err := e.Wait(process.Within(t, patience))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(p.asked("frugal")); code != 1 || n != 3 || !strings.Contains(e.Output(), "ended before 5 requests") {
+		t.Errorf("exit code %d after %d requests, want 1 after 3, and a note in:\n%s", code, n, e.Output())
 	}
 }
 

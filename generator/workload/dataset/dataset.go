@@ -49,6 +49,10 @@ type Row struct {
 	Agents []Conversation
 	// Joins names the sessions of agents that must have ended before this row is asked; one that is not running has ended.
 	Joins []string
+	// Parent is the session that began the one of this row, "" = none did, and Index the place of the row in its session, from 0. Only a
+	// recording tells them, which gives rows one by one.
+	Parent string
+	Index  int
 
 	Model  string          // as the recording has it; "" = the target's
 	Extra  map[string]any  // for the top level of the body

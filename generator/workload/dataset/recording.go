@@ -26,6 +26,7 @@ type Recording struct {
 type latest struct {
 	at     time.Duration
 	manner manner
+	index  int
 }
 
 // timed is a row with the instant that sorts it.
@@ -136,6 +137,7 @@ func (r *Recording) spread(row Row, cost int) {
 	r.add(row, cost)
 	for i := range agents {
 		for j := range agents[i].Rows {
+			agents[i].Rows[j].Parent = row.Session
 			r.spread(agents[i].Rows[j], rowBytes)
 		}
 	}
@@ -162,11 +164,13 @@ func (r *Recording) add(row Row, cost int) {
 	case !row.HasAt:
 		at = before.at
 	}
-	if !known {
+	if known {
+		row.Index = before.index + 1
+	} else {
 		row.Delay = 0
 	}
 	if row.Session != "" {
-		r.sessions.put(row.Session, latest{at, row.manner()})
+		r.sessions.put(row.Session, latest{at, row.manner(), row.Index})
 	}
 	r.rows++
 	r.cost += cost

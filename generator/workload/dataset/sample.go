@@ -180,10 +180,16 @@ func (d *drawn) refill() error {
 	return err
 }
 
-// clone copies what a caller may change.
+// clone copies what a caller may change: rows, those of agents too.
 func (c *Conversation) clone() *Conversation {
 	out := *c
 	out.Rows = slices.Clone(c.Rows)
+	for i := range out.Rows {
+		out.Rows[i].Agents = slices.Clone(out.Rows[i].Agents)
+		for j := range out.Rows[i].Agents {
+			out.Rows[i].Agents[j] = *out.Rows[i].Agents[j].clone()
+		}
+	}
 	return &out
 }
 
