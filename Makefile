@@ -8,6 +8,8 @@ ROUNDS      ?= 3
 SCENARIOS   ?= 50x50 500x50 2000x10 unpaced1 unpaced8
 PEERS       ?= aiperf guidellm
 MARKDOWN    ?=
+LOADS       ?=
+LENGTH      ?= 0
 
 binary   := bin/aiperf-exporter
 lint     := .cache/bin/golangci-lint
@@ -17,7 +19,7 @@ revision := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unkn
 date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo unknown)
 ldflags  := -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
-.PHONY: help build test race lint fuzz bench gen check e2e engines soak accuracy compare bodies demo image
+.PHONY: help build test race lint fuzz bench gen check e2e engines soak accuracy pacing compare bodies demo image
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -57,6 +59,9 @@ soak: ## three simulated days and a million requests at constant memory, one to 
 
 accuracy: build ## measured latencies against the server's own truth, idle and with busy processors
 	go run ./test/accuracy -binary $(binary)
+
+pacing: build ## when requests really arrive, and how late they leave; LOADS='constant 50/s,poisson 40/s' LENGTH=10m
+	go run ./test/pacing -binary $(binary) -loads '$(LOADS)' -length $(LENGTH)
 
 compare: build ## cost and error beside others; ROUNDS=3 SCENARIOS='50x50 …' PEERS='aiperf guidellm' (or none) MARKDOWN=page
 	$(if $(PEERS),test/install/model.sh && test/install/peers.sh $(PEERS) && )go run ./test/compare -binary $(binary) -rounds $(ROUNDS) \

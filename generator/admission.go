@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"time"
@@ -17,6 +18,7 @@ type hold struct {
 	// turn is what will be asked, where a budget had to know its size; nil = it is made when the request is, unless err says why it cannot be.
 	turn        *workload.Turn
 	err         error
+	need        budget.Need         // that is set aside
 	reservation *budget.Reservation // nil = there is no budget
 	// abandon: the connection is closed on purpose, abandonAfter after the request has been written.
 	abandon      bool
@@ -64,8 +66,8 @@ func (t *Target) reserve(h *hold, now int64) (fits bool) {
 	if h.turn, h.err = t.workload.Next(pick(h.arrival, now)); h.err != nil {
 		return true
 	}
-	need := budget.Need{InputTokens: int64(h.turn.InputTokens), OutputTokens: int64(t.outputLimit(h.turn))}
-	h.reservation, fits = t.deps.Ledger.Reserve(t.deps.Clock.Wall(now), need, t.payers...)
+	h.need = budget.Need{InputTokens: int64(h.turn.InputTokens), OutputTokens: t.longestAnswer(h.turn)}
+	h.reservation, fits = t.deps.Ledger.Reserve(t.deps.Clock.Wall(now), h.need, t.payers...)
 	if !fits {
 		t.workload.Done(h.turn, workload.End{Now: now, Unsent: true})
 	}
@@ -74,16 +76,24 @@ func (t *Target) reserve(h *hold, now int64) (fits bool) {
 
 var errPanic = errors.New("panic")
 
+// longestAnswer is how many tokens the answer to a turn may have, or where nothing limits it, how many are expected.
+func (t *Target) longestAnswer(turn *workload.Turn) int64 {
+	if !t.traits.Product.Generates() {
+		return 0
+	}
+	return int64(cmp.Or(t.codec.OutputLimit(t.config.wire(turn)), turn.OutputTokens))
+}
+
 // settle pays for a request what it has cost, as far as the server has told. What a request has not told stays reserved: the prompt, and
 // the longest answer, which a server may go on generating after we have stopped listening. A refused one costs no tokens.
-func (h *hold) settle(r *metrics.Record, nominal int) {
+func (h *hold) settle(r *metrics.Record) {
 	switch {
 	case r.Time.Sent == 0 && r.Status == 0: // the server has never seen it whole
 		h.reservation.Cancel()
 	case r.Status >= http.StatusMultipleChoices:
 		h.reservation.Settle(budget.Need{})
 	default:
-		spent := budget.Need{InputTokens: int64(nominal), OutputTokens: r.RequestedTokens}
+		spent := h.need
 		if r.InputSource.Exact() {
 			spent.InputTokens = r.Usage.Input.N
 		}

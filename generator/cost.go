@@ -38,7 +38,7 @@ func (c *TargetConfig) Cost(now time.Time) (cost Cost, ok bool, err error) {
 	if err != nil {
 		return Cost{}, false, err
 	}
-	w, err := workload.New(&c.Workload, c.Seed, c.Name)
+	w, err := workload.New(&c.Workload, nil, c.Seed, c.Name)
 	if err != nil {
 		return Cost{}, false, fmt.Errorf("workload %q: %w", c.WorkloadName, err)
 	}

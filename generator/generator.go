@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/tokenizer"
 )
 
 // Generator is the set of running targets.
@@ -19,6 +21,9 @@ type Generator struct {
 // New builds all targets; nothing is sent before Run. With an error nothing is left behind.
 func New(config Config, deps Deps) (*Generator, error) {
 	g := &Generator{maxStartRate: config.Limits.MaxStartRate}
+	if deps.Tokenizers == nil {
+		deps.Tokenizers = &tokenizer.Shelf{}
+	}
 	for _, tc := range config.Targets {
 		t, err := NewTarget(tc, deps)
 		if err != nil {

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -14,6 +15,12 @@ func newRequestID() string { return uuid.NewString() }
 
 // sessionHeader names the conversation that a request belongs to, unless the configuration has another name for it.
 const sessionHeader = "X-Correlation-Id"
+
+// Dynamo's router wants to know the sub-agents of a session, too.
+const (
+	dynamoSession = "X-Dynamo-Session-Id"
+	dynamoParent  = "X-Dynamo-Parent-Session-Id"
+)
 
 // baseHeader makes what all requests of a target share, later ones over earlier ones: what we are, what the protocol wants, what the user
 // wants. The marker lets operators keep this traffic out of product metrics and bills; identity, because a decompressing reader would
@@ -55,6 +62,9 @@ func (t *Target) header(requestID string, turn *workload.Turn, contentType strin
 	header.Set(name, turn.Session)
 	for _, name := range t.config.Endpoint.AffinityHeaders { // last: nothing may send the turns of a session to different replicas
 		header.Set(name, turn.Session)
+		if turn.Parent != "" && strings.EqualFold(name, dynamoSession) {
+			header.Set(dynamoParent, turn.Parent)
+		}
 	}
 	return header
 }

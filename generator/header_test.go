@@ -16,6 +16,7 @@ func TestHeadersOfARequest(t *testing.T) {
 		endpoint endpoint.Config
 		traits   endpoint.Traits
 		session  string
+		parent   string
 		stream   bool
 		want     http.Header // beside those of every request
 	}{
@@ -33,6 +34,23 @@ func TestHeadersOfARequest(t *testing.T) {
 				"X-Request-Id": {"r"}, "X-Sess": {"s"}, "X-Session-Affinity": {"s"}, "X-Smg-Routing-Key": {"s"}, "Accept": {"application/json"},
 			},
 		},
+		"a sub-agent names its parent to Dynamo": {
+			endpoint: endpoint.Config{AffinityHeaders: []string{"x-dynamo-session-id"}},
+			session:  "s", parent: "p",
+			want: http.Header{
+				"X-Request-Id": {"r"}, "X-Correlation-Id": {"s"}, "X-Dynamo-Session-Id": {"s"}, "X-Dynamo-Parent-Session-Id": {"p"}, "Accept": {"application/json"},
+			},
+		},
+		"and to nobody else": {
+			endpoint: endpoint.Config{AffinityHeaders: []string{"X-Session-Affinity"}},
+			session:  "s", parent: "p",
+			want:     http.Header{"X-Request-Id": {"r"}, "X-Correlation-Id": {"s"}, "X-Session-Affinity": {"s"}, "Accept": {"application/json"}},
+		},
+		"a parent is no sub-agent": {
+			endpoint: endpoint.Config{AffinityHeaders: []string{"X-Dynamo-Session-ID"}},
+			session:  "s",
+			want:     http.Header{"X-Request-Id": {"r"}, "X-Correlation-Id": {"s"}, "X-Dynamo-Session-Id": {"s"}, "Accept": {"application/json"}},
+		},
 		"what the protocol wants, unless the user wants something else": {
 			endpoint: endpoint.Config{Headers: map[string]string{"anthropic-version": "2030-01-01", "x-request-id": "own"}},
 			traits:   endpoint.Traits{Header: http.Header{"anthropic-version": {"2023-06-01"}, "X-Kept": {"yes"}}},
@@ -47,7 +65,7 @@ func TestHeadersOfARequest(t *testing.T) {
 			want["User-Agent"], want["X-Aiperf-Exporter"] = []string{"agent/1"}, []string{"t"}
 			want["Accept-Encoding"], want["Content-Type"] = []string{"identity"}, []string{"application/json"}
 			for range 2 { // one request leaves nothing behind for the next
-				got := target.header("r", &workload.Turn{Session: test.session}, "application/json", test.stream)
+				got := target.header("r", &workload.Turn{Session: test.session, Parent: test.parent}, "application/json", test.stream)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}

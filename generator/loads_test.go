@@ -111,6 +111,30 @@ func TestAClosedLoopNeverHammers(t *testing.T) {
 	}
 }
 
+func TestAWorkerWhoseArrivalIsDroppedAsksAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "http://simulated", func(c *generator.TargetConfig) {
+			c.Client.Timestamps = transport.ReadTimestamps
+			c.Load.Mode, c.Load.Concurrency = load.Closed, 1
+			c.Budget = budget.Config{RequestsPerDay: 2, TZ: "UTC"}
+		})
+		var err error
+		if r.deps.Ledger, err = budget.Open(""); err != nil {
+			t.Fatal(err)
+		}
+		wait(time.Second)
+		target := r.target(t)
+		target.Carry(serving(r.clock, 100*time.Millisecond))
+		ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
+		defer cancel()
+		target.Run(ctx, time.Second, 0)
+		if sent, dropped := r.series(t, "aiperf_arrivals_sent_total"), r.series(t, "aiperf_arrivals_dropped_total", "reason", "budget"); sent != 2 || dropped != 4 {
+			t.Errorf("%v sent and %v dropped, want 2 and 4: one each second", sent, dropped)
+		}
+	})
+}
+
 func TestAProbeThatStillRunsIsNotDoubled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -248,6 +272,36 @@ func TestABudgetStopsATargetAndSaysSo(t *testing.T) {
 			if got := r.series(t, want.name, want.label, want.value); got != want.is {
 				t.Errorf("%s{%s=%q} = %v, want %v", want.name, want.label, want.value, got, want.is)
 			}
+		}
+	})
+}
+
+func TestAnAnswerWithoutALimitIsReservedAsItIsExpected(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "http://simulated", func(c *generator.TargetConfig) {
+			c.Client.Timestamps = transport.ReadTimestamps
+			c.Load.Rate = 1
+			c.Endpoint.Extra = map[string]any{"max_completion_tokens": -1}
+			c.Workload.OutputTokens = workload.Length{Mean: 50}
+			c.Budget = budget.Config{OutputTokensPerDay: 120, TZ: "UTC"}
+		})
+		var err error
+		if r.deps.Ledger, err = budget.Open(""); err != nil {
+			t.Fatal(err)
+		}
+		wait(time.Second)
+		target := r.target(t)
+		target.Carry(serving(r.clock, time.Minute)) // none ends before the run
+		ctx, cancel := context.WithTimeout(t.Context(), 4500*time.Millisecond)
+		defer cancel()
+		target.Run(ctx, time.Second, 0)
+		sent, dropped := r.series(t, "aiperf_arrivals_sent_total"), r.series(t, "aiperf_arrivals_dropped_total", "reason", "budget")
+		if sent != 2 || dropped != 3 {
+			t.Errorf("%v sent and %v dropped, want 2 and 3: of 120 tokens, two answers of 50 fit", sent, dropped)
+		}
+		if got := r.series(t, "aiperf_budget_used", "kind", "output_tokens"); got != 100 {
+			t.Errorf("%v tokens spent, want 100: what a server has not told stays reserved", got)
 		}
 	})
 }

@@ -47,6 +47,9 @@ func (q *question) ask(ctx context.Context) {
 	}
 	*buffer = body
 	stream := t.codec.Streams(wire)
+	if !stream {
+		q.flight.Whole()
+	}
 	url, err := q.url(wire, stream)
 	if err != nil {
 		q.unsendable(err)
@@ -59,7 +62,7 @@ func (q *question) ask(ctx context.Context) {
 
 	x := &exchange{
 		decoder: t.codec.Decoder(q.transcript), traits: t.traits, record: r, flight: q.flight, inputTokens: q.turn.InputTokens,
-		texts: texts,
+		texts:        texts,
 		firstContent: q.hold.gotFirstToken,
 	}
 	got := t.client.Do(ctx, &transport.Request{
@@ -90,7 +93,7 @@ func (q *question) compose() (*endpoint.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.record.Session = q.turn.Session
+	q.record.Session, q.record.TurnIndex, q.record.ParentSession = q.turn.Session, q.turn.Index, q.turn.Parent
 	if q.looksAtAnswer() || t.counts() {
 		q.transcript, q.tools = &answer.Transcript{}, q.turn.Prompt.Tools
 	}
@@ -109,11 +112,6 @@ func (q *question) url(wire *endpoint.Turn, stream bool) (string, error) {
 		return t.url, nil
 	}
 	return t.config.Endpoint.URL(t.config.URL, t.codec.Path(wire.Model, stream))
-}
-
-// outputLimit is how many tokens the answer to a turn may have.
-func (t *Target) outputLimit(turn *workload.Turn) int {
-	return t.codec.OutputLimit(t.config.wire(turn))
 }
 
 // looksAtAnswer tells whether somebody wants to know what the answer says.
@@ -151,7 +149,7 @@ func (q *question) close() {
 	if q.turn == nil {
 		return // and nothing is reserved
 	}
-	q.hold.settle(r, q.turn.InputTokens)
+	q.hold.settle(r)
 	end := workload.End{Now: q.target.deps.Clock.Now(), OK: r.Outcome == metrics.Success, Answer: q.transcript}
 	if r.InputSource.Exact() && r.OutputSource.Exact() {
 		end.Tokens = r.Usage.Input.N + r.Usage.Output.N

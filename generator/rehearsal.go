@@ -6,31 +6,39 @@ import (
 	"maps"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/tokenizer"
 )
 
 // Rehearse makes one request of each target and sends it nowhere: it finds what only shows when workload and endpoint meet, such as a dataset
 // that cannot be read, a ranking without passages, or a medium that the protocol cannot say. The error has a line for each target.
 func (c *Config) Rehearse() error {
 	var errs []error
+	var tokenizers tokenizer.Shelf
 	for i := range c.Targets {
-		if err := c.Targets[i].rehearse(); err != nil {
+		if err := c.Targets[i].rehearse(&tokenizers); err != nil {
 			errs = append(errs, fmt.Errorf("target %q: %w", c.Targets[i].Name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (c *TargetConfig) rehearse() error {
+func (c *TargetConfig) rehearse(tokenizers *tokenizer.Shelf) error {
 	codec, err := endpoint.New(c.Endpoint)
 	if err != nil {
 		return err
 	}
-	w, err := workload.New(&c.Workload, c.Seed, c.Name)
+	w, err := workload.New(&c.Workload, tokenizers, c.Seed, c.Name)
 	if err != nil {
 		return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
 	}
 	err = c.encodeOne(codec, w)
+	if err == nil && c.Load.Mode == load.Replay {
+		if _, err = w.Recording().Next(); err != nil { // it needs times, which not every recording has
+			err = fmt.Errorf("load %q cannot replay workload %q: %w", c.LoadName, c.WorkloadName, err)
+		}
+	}
 	if closeErr := w.Close(); err == nil {
 		err = closeErr
 	}

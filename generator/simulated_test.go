@@ -28,6 +28,7 @@ type simulated struct {
 // Do implements the generator's client.
 func (s *simulated) Do(ctx context.Context, _ *transport.Request, timeline *metrics.Timeline, handler transport.Handler) transport.Answer {
 	timeline.Start = s.clock.Now()
+	timeline.Sent = timeline.Start
 	handler.Start(timeline.Start)
 	held := time.NewTimer(s.service(time.Duration(timeline.Start - s.anchor)))
 	defer held.Stop()

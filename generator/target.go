@@ -18,8 +18,10 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/seed"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/tokenize"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/tokenizer"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
@@ -35,7 +37,9 @@ type Deps struct {
 	Shard load.Shard
 	// Poller reads the answers, by the kernel's stamps; nil: each request reads its own, by those of its reads.
 	Poller *transport.Poller
-	Logger *slog.Logger
+	// Tokenizers are those that targets share; nil: New makes a shelf for its targets, and each that is made alone has its own.
+	Tokenizers *tokenizer.Shelf
+	Logger     *slog.Logger
 	// Instance tells this exporter from others with the same targets.
 	Instance  string
 	UserAgent string
@@ -80,6 +84,7 @@ type Target struct {
 	cancellation *load.Cancellation
 	checks       *answer.Checks
 	fingerprint  *answer.Fingerprint // nil = answers are not compared
+	counter      *tokenize.Client    // nil = the server is not asked for counts
 
 	schedule atomic.Pointer[load.Schedule] // of the running loop; nil before
 	paused   atomic.Bool
@@ -132,8 +137,11 @@ func (t *Target) build() error {
 	if t.checks, err = answer.NewChecks(c.Expect); err != nil {
 		return fmt.Errorf("expect: %w", err)
 	}
-	if t.workload, err = workload.New(&c.Workload, c.Seed, c.Name); err != nil {
+	if t.workload, err = workload.New(&c.Workload, t.deps.Tokenizers, c.Seed, c.Name); err != nil {
 		return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
+	}
+	if t.counter, err = t.newCounter(); err != nil {
+		return err
 	}
 	if c.Load.Mode == load.Users {
 		t.workload.StartUsers(func(user uint64) int { return load.TurnsLeft(c.Load.Users, c.Workload.MeanTurns(), user) })
@@ -317,6 +325,7 @@ func (r replayed) Forget(key uint64) { r.from.Forget(key) }
 func (t *Target) Run(ctx context.Context, grace time.Duration, limit int64) {
 	requests, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
+	defer t.calibrate(ctx)()
 	l := newLoop(requests, t, limit)
 	for backoff := time.Second; ; backoff = min(2*backoff, time.Minute) {
 		if l.runSafely(ctx) {

@@ -72,8 +72,12 @@ func (t *Target) takeOff() *Flight {
 type Flight struct {
 	target *Target
 	phase  string
+	whole  bool // no stream was asked for, though the target's requests ask for streams
 	open   openRequest
 }
+
+// Whole notes that the request asks for no stream, though the target's requests do. Call it before Start.
+func (f *Flight) Whole() { f.whole = true }
 
 // Start notes that the request leaves this process at the instant at, with a prompt that has inputTokens as far as is known by now. It is
 // not called for a request that never leaves, nor for one of the warm-up, which has no part in the throughput.
@@ -81,7 +85,7 @@ func (f *Flight) Start(at, inputTokens int64) {
 	t := f.target
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.sweep.start(&f.open, at, inputTokens, t.info.Streaming)
+	t.sweep.start(&f.open, at, inputTokens, t.info.Streaming && !f.whole)
 }
 
 // Content notes a content event of a stream that arrived at the instant at. output is the number of tokens so far, if the event tells it.

@@ -70,6 +70,9 @@ type Timeline struct {
 type Record struct {
 	RequestID string
 	Session   string // "" = the request is a conversation of its own
+	TurnIndex int    // place in the session, from 0
+	// ParentSession is the session that began this one as a sub-agent; "" = none did.
+	ParentSession string
 	Warmup    bool   // counted apart, touches no other series
 	Product   Product
 	Streaming bool

@@ -126,9 +126,12 @@ func TestVerdict(t *testing.T) {
 			}
 		})
 	}
-	for _, r := range []*Report{{}, {Successes: 5, Failures: 1}, {Successes: 5, Cancelled: 2, Abandoned: 1}, {Successes: 5, Meta: Meta{Interrupted: true}}} {
+	for _, r := range []*Report{
+		{}, {Successes: 5, Failures: 1}, {Successes: 5, Cancelled: 2, Abandoned: 1}, {Successes: 5, Meta: Meta{Interrupted: true}},
+		{Successes: 5, Meta: Meta{Load: Load{Requests: 6}}},
+	} {
 		if !r.Failed() {
-			t.Errorf("%d successes, %d failures, %d cancelled, interrupted %v are no failed run", r.Successes, r.Failures, r.Cancelled, r.Meta.Interrupted)
+			t.Errorf("%d successes, %d failures, %d cancelled, interrupted %v, of %d are no failed run", r.Successes, r.Failures, r.Cancelled, r.Meta.Interrupted, r.Meta.Load.Requests)
 		}
 	}
 	for _, r := range []*Report{{Successes: 5}, {Successes: 5, Cancelled: 2, Abandoned: 2}, {Cancelled: 2, Abandoned: 2}} {

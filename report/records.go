@@ -74,6 +74,10 @@ func (r *Report) line(s *sample, session int) object {
 func (r *Report) metadata(record *metrics.Record, number int) object {
 	t := &record.Time
 	session := cmp.Or(record.Session, record.RequestID)
+	root, depth := session, 0
+	if record.ParentSession != "" { // recordings have agents of agents nowhere
+		root, depth = record.ParentSession, 1
+	}
 	phase := "profiling"
 	if record.Warmup {
 		phase = "warmup"
@@ -82,7 +86,7 @@ func (r *Report) metadata(record *metrics.Record, number int) object {
 		{"session_num", number},
 		{"x_request_id", record.RequestID},
 		{"x_correlation_id", session},
-		{"turn_index", 0},
+		{"turn_index", record.TurnIndex},
 	}
 	if t.Issue != 0 {
 		o = append(o, member{"credit_issued_ns", r.unix(t.Issue)})
@@ -108,8 +112,8 @@ func (r *Report) metadata(record *metrics.Record, number int) object {
 	return append(
 		o,
 		member{"context_overflow_skip", false},
-		member{"agent_depth", 0},
-		member{"root_correlation_id", session},
+		member{"agent_depth", depth},
+		member{"root_correlation_id", root},
 	)
 }
 

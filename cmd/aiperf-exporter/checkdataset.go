@@ -80,6 +80,9 @@ func (s *session) checkDataset(c *dataset.Config, name string, replayed bool) in
 	if summary.Split > 0 {
 		fmt.Fprintf(s.stdout, "%s: %s asked in pieces, as their rows lie far apart\n", name, plural(int(summary.Split), "session"))
 	}
+	if streams, whole := summary.PayloadStreams, summary.PayloadsWhole; streams > 0 && whole > 0 {
+		fmt.Fprintf(s.stderr, "%s: %d recorded bodies ask for a stream and %d do not, only the former have a time to first token (warning)\n", name, streams, whole)
+	}
 	for _, err := range errs {
 		fmt.Fprintln(s.stderr, err)
 	}

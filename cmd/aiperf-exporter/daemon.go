@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +48,9 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 		return exitFailure
 	}
 	defer e.close(s.logger)
+	if s.stateFile == "" && budgeted(&gc) {
+		logger.Warn("a restart forgets what budgets have spent, unless --budget.state-file names a file to keep it in")
+	}
 	webLogger := logger.With(slog.String("component", "web"))
 	handler, err := newHandler(o, c, e, webLogger)
 	if err != nil {
@@ -59,6 +63,12 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 		listening: listening, extra: extra,
 	}
 	return p.run()
+}
+
+// budgeted tells whether anything limits what is spent.
+func budgeted(gc *generator.Config) bool {
+	limited := func(t targetConfig) bool { return len(t.Budget.Limits()) > 0 }
+	return len(gc.Limits.Budget.Limits()) > 0 || slices.ContainsFunc(gc.Targets, limited)
 }
 
 // delays are the histograms of the Go runtime of how long this process held its own goroutines up: ready ones waited for a processor, all stood

@@ -52,7 +52,8 @@ type Config struct {
 	// Header that names the session, the same for all its turns, in place of `X-Correlation-ID`.
 	SessionHeader string `koanf:"session_header" yaml:"session_header,omitempty"`
 	// Headers by which routers send all turns of a session to one replica, such as `X-Session-Affinity` or `X-SMG-Routing-Key`. None by
-	// default: a canary must not stick to one replica unless it is told to.
+	// default: a canary must not stick to one replica unless it is told to. With `X-Dynamo-Session-ID`, sub-agents of a recording also name the
+	// session that began them, in `X-Dynamo-Parent-Session-ID`.
 	AffinityHeaders []string `koanf:"affinity_headers" yaml:"affinity_headers,omitempty"`
 	// How the text of a `triton_generate` stream grows: `never` if each event has only what is new, `always` if each repeats the text so far,
 	// as TensorRT-LLM does unless its model is decoupled; `auto` or empty: as the events show.

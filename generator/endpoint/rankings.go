@@ -64,7 +64,7 @@ func rankingsOf(cfg *Config, path string, ask func(model, query string, passages
 func toRank(m *prompt.Message) (query string, passages []string, err error) {
 	queries := append(m.Named(prompt.Query), m.Named("queries")...)
 	if len(queries) == 0 {
-		return "", nil, errors.New(`prompt has no text named "query"`)
+		return "", nil, errors.New(`prompt has no text named "query": rankings need a workload with passages, or a dataset that has them`)
 	}
 	if passages = m.Named(prompt.Passages); len(passages) == 0 {
 		return "", nil, errors.New(`prompt has no texts named "passages"`)

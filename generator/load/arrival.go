@@ -23,6 +23,10 @@ type Recorded struct {
 	At    int64
 	HasAt bool
 	Delay int64
+	// Joins are the sessions of sub-agents whose turns before this one must have ended. Parent is the session that began this one as a
+	// sub-agent, so that both belong to one shard; 0 = none did.
+	Joins  []uint64
+	Parent uint64
 }
 
 // Recording hands out the turns of a trace in the order of the file, which is that of time.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"container/heap"
 	"errors"
 	"io"
@@ -10,7 +11,8 @@ import (
 )
 
 // replay asks the turns of a recording at their times. Turns of a session come one after the other: one whose time has come while the one
-// before still runs waits for its end, and one without a time comes some time after it.
+// before still runs waits for its end, and one without a time comes some time after it. A turn that joins sub-agents waits for their ends, too:
+// of the turns that stand before it in the recording, so that no two turns can wait for each other.
 //
 // A recording may be longer than memory, so that it is read only until the next arrival is certain: until a turn that lies later. At most
 // maxWaiting turns are known and not handed out, because they have to wait for the one before them in their session or for their time.
@@ -32,6 +34,7 @@ type replay struct {
 	ordered  uint64              // turns so far
 	held     int                 // turns that wait for the one before in their session
 	played   int64               // turns of ours that this pass has had
+	taken    uint64              // turns of sessions so far
 	popped   int64               // latest instant handed out
 
 	skipping int64 // what is ready before is being dropped; 0 = nothing is
@@ -47,10 +50,15 @@ const (
 type session struct {
 	number uint64
 	name   uint64 // in the recording
-	active bool   // has a turn that is due or runs
+	active bool   // has a turn that is due, runs or waits for agents
 	cut    bool   // its latest turn was left out, and those that follow without a time with it
 	ended  int64  // when the latest turn ended
-	held   []Recorded
+	held   []held
+
+	front   uint64     // number of that turn, if active
+	read    uint64     // number of the latest turn
+	waits   bool       // the first of held waits for agents
+	joiners []*session // that wait for a turn of this one, or have done so
 }
 
 func newReplay(c *Config, o *Origin, recording Recording) Process {
@@ -103,27 +111,27 @@ func (r *replay) take(recorded *Recorded) bool {
 	recorded.At = r.tape.now
 	switch {
 	case recorded.Session == 0:
-		r.push(nil, recorded, recorded.At)
+		r.push(nil, recorded, recorded.At, recorded.At)
 		return true
 	case s == nil:
 		s = r.begin(recorded.Session)
 	}
 	s.cut = false
-	if s.active {
-		s.held = append(s.held, *recorded)
-		r.held++
-		return true
+	r.taken++
+	s.read = r.taken
+	s.held = append(s.held, held{Recorded: *recorded, number: s.read, joins: r.joins(recorded)})
+	r.held++
+	if !s.active {
+		s.active = true
+		r.active[s.number] = s
+		r.advance(s)
 	}
-	r.push(s, recorded, s.ended)
 	return true
 }
 
-// ours tells whether a turn belongs to the shard: sessions stay together.
+// ours tells whether a turn belongs to the shard: sessions stay together, and with their agents.
 func (r *replay) ours(recorded *Recorded) bool {
-	if recorded.Session != 0 {
-		return r.shard.has(mix(recorded.Session))
-	}
-	return r.shard.has(mix(recorded.Key))
+	return r.shard.has(mix(cmp.Or(recorded.Parent, recorded.Session, recorded.Key)))
 }
 
 // mix spreads numbers that may follow each other (the finalizer of SplitMix64).
@@ -147,18 +155,16 @@ func (r *replay) begin(name uint64) *session {
 	return s
 }
 
-// push makes a turn due, whose predecessor in the session, if any, has ended. The time of recorded is an instant of the schedule: its own,
-// or that of the turn before it in the file.
-func (r *replay) push(s *session, recorded *Recorded, ended int64) {
+// push makes a turn due, whose predecessor in the session, if any, has ended, and so have the agents that it joins. The time of recorded is
+// an instant of the schedule: its own, or that of the turn before it in the file.
+func (r *replay) push(s *session, recorded *Recorded, ended, joined int64) {
 	a := Arrival{Sched: recorded.At, Entry: recorded.Key}
 	if !recorded.HasAt {
 		a.Sched = max(recorded.At, ended+recorded.Delay)
 	}
-	a.Ready = max(a.Sched, ended, r.popped)
+	a.Ready = max(a.Sched, ended, joined, r.popped)
 	if s != nil {
 		a.User = s.number
-		s.active = true
-		r.active[s.number] = s
 	}
 	r.ordered++
 	heap.Push(&r.due, &turn{a, s, r.ordered})
@@ -179,18 +185,10 @@ func (r *replay) Ended(a Arrival, _, ended int64) {
 	}
 }
 
-// end lets the session go on after a turn.
+// end lets the session go on after a turn, and those that have waited for it.
 func (r *replay) end(s *session, ended int64) {
 	s.ended = ended
-	if len(s.held) == 0 {
-		s.active = false
-		delete(r.active, s.number)
-		return
-	}
-	next := s.held[0]
-	s.held = slices.Delete(s.held, 0, 1)
-	r.held--
-	r.push(s, &next, ended)
+	r.goOn(s)
 }
 
 // endPass begins the next pass, if there is to be one.
@@ -246,19 +244,24 @@ func (r *replay) Skip(now int64, all bool) (skipped int64) {
 	return skipped
 }
 
-// skipHeld drops the turns whose time has come, but which wait for the one before.
+// skipHeld drops the turns whose time has come, but which wait for the one before or for agents.
 func (r *replay) skipHeld(now int64) (dropped int64) {
-	for _, s := range r.active {
-		held := len(s.held)
-		s.held = slices.DeleteFunc(s.held, func(t Recorded) bool {
-			gone := t.HasAt && t.At < now
+	for _, number := range slices.Sorted(maps.Keys(r.active)) {
+		s := r.active[number]
+		before := len(s.held)
+		s.held = slices.DeleteFunc(s.held, func(h held) bool {
+			gone := h.HasAt && h.At < now
 			if gone {
-				r.tape.recording.Forget(t.Key)
+				r.tape.recording.Forget(h.Key)
 			}
 			return gone
 		})
-		dropped += int64(held - len(s.held))
+		gone := before - len(s.held)
+		r.held -= gone
+		dropped += int64(gone)
+		if s.waits && gone > 0 {
+			r.goOn(s)
+		}
 	}
-	r.held -= int(dropped)
 	return dropped
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -12,34 +13,66 @@ import (
 
 var errNoLength = errors.New("has neither messages nor a length")
 
-// blocks writes the text that the hash ids of a row name, and tells whether fresh words follow it.
+// blocks is the text that the hash ids of a row name.
+type blocks struct {
+	text   string
+	splits []int // where messages end, in bytes of text
+	fresh  bool  // fresh words follow it
+}
+
+// cut makes messages of a text in which the blocks stand behind offset bytes. None is empty.
+func (b *blocks) cut(text string, offset int) []string {
+	var out []string
+	from := 0
+	for _, split := range append(b.splits, len(text)-offset) {
+		part := text[from : split+offset]
+		if from > 0 {
+			part = strings.TrimPrefix(part, " ")
+		}
+		if part != "" || len(text) == 0 {
+			out = append(out, part)
+		}
+		from = split + offset
+	}
+	return out
+}
+
+// blocks writes the text that the hash ids of a row name.
 //
-// An id names one block of words: the same text wherever the id stands in files of this name, with any target of the same seed, and
+// An id names one block of words: the same text wherever the id stands in the file of this path, with any target of the same seed, and
 // another text for any other id or file. Without a tokenizer a block is as many bytes as its tokens should have by what was learned so
 // far, so that lengths are right on average but the borders of blocks do not fall on those of the server's cache; with one, each block has
 // exactly its tokens. A last block that the prompt does not fill is the beginning of the whole one.
-func (r *recorded) blocks(row *dataset.Row, d *draft) (text string, fresh bool, err error) {
+func (r *recorded) blocks(row *dataset.Row, d *draft) (blocks, error) {
 	ids, size, length := len(row.HashIDs), row.BlockSize, row.InputTokens
 	if ids == 0 {
-		return "", true, nil
+		return blocks{fresh: true}, nil
 	}
 	if length <= (ids-1)*size {
-		return "", false, fmt.Errorf("%d hash ids of %d tokens are more than the %d tokens of the prompt: wrong block_size or broken trace", ids, size, length)
+		return blocks{}, fmt.Errorf("%d hash ids of %d tokens are more than the %d tokens of the prompt: wrong block_size or broken trace", ids, size, length)
 	}
 	file := fnv.New64a()
-	_, _ = file.Write([]byte(filepath.Base(row.File)))
+	_, _ = io.WriteString(file, filepath.ToSlash(row.File))
 	name := file.Sum64()
+	out := blocks{fresh: length > ids*size}
+	splits := row.Splits
 	var b strings.Builder
-	left := length
-	for _, id := range row.HashIDs {
+	for i, id := range row.HashIDs {
+		if len(splits) > 0 && splits[0] == i {
+			out.splits = append(out.splits, b.Len())
+			splits = splits[1:]
+		}
 		block := r.block(name, id, size, d)
-		if left < size {
+		if left := length - i*size; left < size {
 			block = r.beginning(block, left, size, d)
 		}
 		b.WriteString(block)
-		left -= size
 	}
-	return b.String(), left > 0, nil
+	if len(splits) > 0 && splits[0] == ids {
+		out.splits = append(out.splits, b.Len())
+	}
+	out.text = b.String()
+	return out, nil
 }
 
 // block is the text of an id.

@@ -60,23 +60,26 @@ type Config struct {
 	// Recorded conversations, in place of made-up prompts. The fresh number of `cache: bust` stands in front of each of them, but is the same for a
 	// whole pass over a trace of `hash_ids`; recorded bodies are sent as they are.
 	Dataset dataset.Config `koanf:"dataset" yaml:"dataset,omitempty"`
-	// Counts prompts exactly, so that they have the wished length from the first one on.
-	Tokenizer TokenizerFile `koanf:"tokenizer" yaml:"tokenizer,omitempty"`
-	Batch     int           `koanf:"batch" yaml:"batch"` // texts of input_tokens tokens in one request, for embeddings
-	Passages  Passages      `koanf:"passages" yaml:"passages,omitempty"`
-	Images    media.Images  `koanf:"images" yaml:"images,omitempty"`
-	Audio     media.Audio   `koanf:"audio" yaml:"audio,omitempty"`
-	Video     media.Video   `koanf:"video" yaml:"video,omitempty"`
+	// Gives prompts the wished length from the first one on.
+	Tokenizer TokenizerConfig `koanf:"tokenizer" yaml:"tokenizer,omitempty"`
+	Batch     int             `koanf:"batch" yaml:"batch"` // texts of input_tokens tokens in one request, for embeddings
+	Passages  Passages        `koanf:"passages" yaml:"passages,omitempty"`
+	Images    media.Images    `koanf:"images" yaml:"images,omitempty"`
+	Audio     media.Audio     `koanf:"audio" yaml:"audio,omitempty"`
+	Video     media.Video     `koanf:"video" yaml:"video,omitempty"`
 	// Fields for the top level of the body of each request, such as `temperature`. They replace the exporter's own fields of that name.
 	Extra map[string]any `koanf:"extra" yaml:"extra,omitempty"`
 }
 
-// TokenizerFile is where the tokenizer of the served model is.
-type TokenizerFile struct {
+// TokenizerConfig is where the tokenizer of the served model is. Without one, lengths are learned from the usage of answers.
+type TokenizerConfig struct {
 	// The model's `tokenizer.json`, of byte-level BPE: GPT-2, Llama 3, Qwen, DeepSeek, gpt-oss and their like; others are refused. It costs about
-	// 30 MB of memory for each target, and a millisecond of CPU for each hundred tokens of a prompt. Without one, lengths are learned from the
-	// usage of answers.
+	// 30 MB of memory, and a millisecond of CPU for each hundred tokens of a prompt. Answers are counted by it, too, where the server tells no
+	// usage.
 	File string `koanf:"file" yaml:"file,omitempty"`
+	// Asks the server itself before the first request how long a few texts are: `POST /tokenize` of vLLM, SGLang, llama.cpp or TGI. It takes
+	// no other part in the load; where it does not answer, lengths are learned as without it.
+	Server bool `koanf:"server" yaml:"server,omitempty"`
 }
 
 // Prefix is text in front of made-up prompts, beside input_tokens.

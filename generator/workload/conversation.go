@@ -2,6 +2,7 @@ package workload
 
 import (
 	"container/heap"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -10,7 +11,7 @@ import (
 )
 
 const (
-	// maxIdle bounds the conversations that wait for their next turn.
+	// maxIdle bounds the conversations that wait for their next turn, or for the agents that it joins.
 	maxIdle = 10_000
 	// maxHistory bounds the texts that idle conversations hold, in bytes.
 	maxHistory = 256 << 20
@@ -35,6 +36,7 @@ type conversation struct {
 	rows       []dataset.Row // of a dataset
 	row        *dataset.Row  // the one that is being asked
 	replay     sessionKey    // which recorded session it replays; zero = none
+	family
 
 	place int // in the heap of idle ones, -1 = not there
 }
@@ -42,9 +44,11 @@ type conversation struct {
 // sessions are the conversations that have begun and not ended.
 type sessions struct {
 	idle    idle
-	users   map[uint64]*conversation
+	users   map[uint64][]*conversation // of a user: one, and its agents
 	replays map[sessionKey]*conversation
-	bytes   int // held by idle ones
+	waiting int   // for their agents
+	bytes   int   // held by idle ones and those that wait
+	now     int64 // latest instant that was told
 	stats   Sessions
 }
 
@@ -58,14 +62,14 @@ type Sessions struct {
 }
 
 func newSessions() sessions {
-	return sessions{users: map[uint64]*conversation{}, replays: map[sessionKey]*conversation{}}
+	return sessions{users: map[uint64][]*conversation{}, replays: map[sessionKey]*conversation{}}
 }
 
 // begin makes a conversation of one turn.
 func (s *sessions) begin(number, user uint64) *conversation {
 	c := &conversation{id: uuid.NewString(), number: number, user: user, turns: 1, place: -1}
 	if user != 0 {
-		s.users[user] = c
+		s.users[user] = append(s.users[user], c)
 	}
 	return c
 }
@@ -75,11 +79,7 @@ func (s *sessions) take(now int64, user uint64) *conversation {
 	var c *conversation
 	switch {
 	case user != 0:
-		c = s.users[user]
-		if c != nil && c.place < 0 { // its turn before is still being asked, the load should have waited
-			c.user = 0
-			return nil
-		}
+		c = s.ofUser(user)
 	case len(s.idle) > 0 && s.idle[0].due <= now:
 		c = s.idle[0]
 	}
@@ -89,16 +89,37 @@ func (s *sessions) take(now int64, user uint64) *conversation {
 	return c
 }
 
+// ofUser gives the conversation with which a user goes on, due or not: of its own and those of its agents the one that is due first.
+func (s *sessions) ofUser(user uint64) *conversation {
+	var first *conversation
+	for _, c := range s.users[user] {
+		if c.place >= 0 && (first == nil || c.before(first)) {
+			first = c
+		}
+	}
+	if first == nil { // the turn before is still being asked, the load should have waited
+		for _, c := range s.users[user] {
+			c.user = 0
+		}
+		delete(s.users, user)
+	}
+	return first
+}
+
 func (s *sessions) remove(c *conversation) {
 	heap.Remove(&s.idle, c.place)
 	s.bytes -= c.bytes
 }
 
-// put makes a conversation wait for its next turn.
+// put makes a conversation wait for its next turn, and for the agents that this one joins.
 func (s *sessions) put(c *conversation) {
 	s.bytes += c.bytes
-	heap.Push(&s.idle, c)
-	for len(s.idle) > maxIdle || (s.bytes > maxHistory && len(s.idle) > 1) {
+	if c.waits() {
+		s.waiting++
+	} else {
+		heap.Push(&s.idle, c)
+	}
+	for len(s.idle) > 1 && (len(s.idle)+s.waiting > maxIdle || s.bytes > maxHistory) {
 		oldest := s.idle[0]
 		s.remove(oldest)
 		s.end(oldest, &s.stats.Truncated)
@@ -107,8 +128,11 @@ func (s *sessions) put(c *conversation) {
 
 // end forgets a conversation that is not idle, and counts how it ended.
 func (s *sessions) end(c *conversation, how *int64) {
-	if c.user != 0 && s.users[c.user] == c {
-		delete(s.users, c.user)
+	if c.user != 0 {
+		s.users[c.user] = slices.DeleteFunc(s.users[c.user], func(other *conversation) bool { return other == c })
+		if len(s.users[c.user]) == 0 {
+			delete(s.users, c.user)
+		}
 	}
 	if s.replays[c.replay] == c {
 		delete(s.replays, c.replay)
@@ -117,19 +141,23 @@ func (s *sessions) end(c *conversation, how *int64) {
 		s.stats.Active--
 		*how++
 	}
+	s.leave(c)
 }
 
 // several tells whether a conversation counts as one: with a single turn it is a request like any other.
 func (c *conversation) several() bool { return c.turns > 1 }
+
+// before tells whether the next turn of a conversation comes before that of another.
+func (c *conversation) before(other *conversation) bool {
+	return c.due < other.due || (c.due == other.due && c.number < other.number)
+}
 
 // idle is a heap of conversations, the one first that is due first.
 type idle []*conversation
 
 func (h idle) Len() int { return len(h) }
 
-func (h idle) Less(i, j int) bool {
-	return h[i].due < h[j].due || (h[i].due == h[j].due && h[i].number < h[j].number)
-}
+func (h idle) Less(i, j int) bool { return h[i].before(h[j]) }
 
 func (h idle) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]

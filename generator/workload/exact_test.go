@@ -104,7 +104,7 @@ func TestABrokenTokenizerIsToldAtTheStart(t *testing.T) {
 	t.Parallel()
 	c := workload.DefaultConfig()
 	c.Tokenizer.File = "words.txt"
-	if _, err := workload.New(&c, 1, "a"); err == nil || !strings.HasPrefix(err.Error(), "tokenizer words.txt: is not a tokenizer.json: ") {
+	if _, err := workload.New(&c, nil, 1, "a"); err == nil || !strings.HasPrefix(err.Error(), "tokenizer words.txt: is not a tokenizer.json: ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -84,7 +84,7 @@ func TestLengthsFollowTheirLaw(t *testing.T) {
 			t.Parallel()
 			c := DefaultConfig()
 			c.OutputTokens, c.InputTokens = test.length, Length{Mean: 20}
-			w, err := New(&c, 11, "a")
+			w, err := New(&c, nil, 11, "a")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -214,14 +214,14 @@ func TestTheSystemPromptMayBeAFile(t *testing.T) {
 		t.Errorf("system prompt %q", got)
 	}
 	c.SystemPromptFile = path + "x"
-	if _, err := workload.New(&c, 1, "a"); err == nil || !strings.HasPrefix(err.Error(), "system_prompt_file: open ") {
+	if _, err := workload.New(&c, nil, 1, "a"); err == nil || !strings.HasPrefix(err.Error(), "system_prompt_file: open ") {
 		t.Errorf("a missing file: %v", err)
 	}
 	if err := os.Truncate(path, 1<<20+1); err != nil {
 		t.Fatal(err)
 	}
 	c.SystemPromptFile = path
-	if _, err := workload.New(&c, 1, "a"); err == nil || !strings.HasSuffix(err.Error(), "is longer than 1048576 bytes") {
+	if _, err := workload.New(&c, nil, 1, "a"); err == nil || !strings.HasSuffix(err.Error(), "is longer than 1048576 bytes") {
 		t.Errorf("a long file: %v", err)
 	}
 }

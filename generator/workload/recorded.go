@@ -40,7 +40,7 @@ func newRecorded(w *Workload, seed [32]byte) (*recorded, error) {
 func (r *recorded) close() error { return r.data.Close() }
 
 // begin implements asker.
-func (r *recorded) begin(_ *Workload, c *conversation) error {
+func (r *recorded) begin(w *Workload, c *conversation) error {
 	next, err := r.data.Next()
 	if err != nil {
 		return fmt.Errorf("dataset: %w", err)
@@ -51,13 +51,8 @@ func (r *recorded) begin(_ *Workload, c *conversation) error {
 	case position:
 		r.pass++
 	}
-	c.rows, c.turns = next.Rows, len(next.Rows)
-	for i := range c.rows {
-		for j := range c.rows[i].Prompt.Messages {
-			c.bytes += sizeOf(&c.rows[i].Prompt.Messages[j])
-		}
-		c.bytes += len(c.rows[i].Prompt.Payload) + 8*len(c.rows[i].HashIDs)
-	}
+	c.hold(next.Rows)
+	w.begun += agentsOf(next.Rows) // they have the numbers behind its own, whenever they begin
 	if c.nonce != "" && len(c.rows[0].HashIDs) > 0 {
 		c.nonce = r.passNonce(r.pass)
 	}
@@ -137,14 +132,16 @@ func (r *recorded) whole(c *conversation, d *draft, turn *Turn) error {
 	o, wish := r.open(c, d, row.Prompt.System)
 	messages := row.Prompt.Messages
 	if len(messages) == 0 {
-		text, err := r.made(c, d, o.head, wish)
+		texts, err := r.made(c, d, o.head, wish)
 		if err != nil {
 			return err
 		}
-		messages = []prompt.Message{prompt.TextMessage(prompt.User, text)}
-		turn.PromptBytes = len(o.system) + len(text)
-		if d.ruler.tokenizer != nil {
-			turn.textTokens = d.ruler.tokens(o.system) + d.ruler.tokens(text)
+		messages = userSays(texts)
+		if len(texts) == 1 { // the server's template adds something for each message
+			turn.PromptBytes = len(o.system) + len(texts[0])
+			if d.ruler.tokenizer != nil {
+				turn.textTokens = d.ruler.tokens(o.system) + d.ruler.tokens(texts[0])
+			}
 		}
 	} else if o.head != "" {
 		var err error
@@ -165,14 +162,23 @@ func (r *recorded) whole(c *conversation, d *draft, turn *Turn) error {
 func (r *recorded) delta(c *conversation, d *draft, turn *Turn) error {
 	messages := c.row.Prompt.Messages
 	if len(messages) == 0 {
-		text, err := r.made(c, d, "", float64(d.input))
+		texts, err := r.made(c, d, "", float64(d.input))
 		if err != nil {
 			return err
 		}
-		messages = []prompt.Message{prompt.TextMessage(prompt.User, text)}
+		messages = userSays(texts)
 	}
 	c.say(turn, messages...)
 	return nil
+}
+
+// userSays makes messages of texts.
+func userSays(texts []string) []prompt.Message {
+	out := make([]prompt.Message, len(texts))
+	for i, text := range texts {
+		out[i] = prompt.TextMessage(prompt.User, text)
+	}
+	return out
 }
 
 // headed puts a text in front of the first message. The messages of the row stay as they are.
@@ -220,25 +226,28 @@ func headedRaw(raw json.RawMessage, head string) (json.RawMessage, error) {
 	return json.Marshal(message)
 }
 
-// made writes the text of a row that recorded only a length: head, the blocks that its hash ids name, and fresh words. tokens is the length
-// of all that. Where the blocks alone fill the prompt, head and chat template come on top: a block that was shortened by them would not be
-// the same any more.
-func (r *recorded) made(c *conversation, d *draft, head string, tokens float64) (string, error) {
+// made writes the messages of a row that recorded only a length: head, the blocks that its hash ids name, and fresh words, cut behind the
+// blocks that Splits tells. tokens is the length of all that; what the server's template adds for each further message comes on top. Where
+// the blocks alone fill the prompt, head and chat template come on top, too: a block that was shortened by them would not be the same any
+// more.
+func (r *recorded) made(c *conversation, d *draft, head string, tokens float64) ([]string, error) {
 	row := c.row
 	if row.InputTokens == 0 && len(row.HashIDs) == 0 {
-		return "", errNoLength
+		return nil, errNoLength
 	}
-	blocks, fresh, err := r.blocks(row, d)
+	named, err := r.blocks(row, d)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if blocks != "" {
-		head = strings.TrimPrefix(head+blocks, " ")
-		if !fresh {
-			return head, nil
-		}
+	offset := len(head)
+	head += named.text
+	if offset == 0 && strings.HasPrefix(head, " ") {
+		head, offset = head[1:], -1
 	}
-	random := r.streams.at(streamPrompt, r.numberOf(c), c.asked)
-	text, _ := d.ruler.sized(tokens, least(head), func(size int) string { return message(r.corpus, head, size, random) })
-	return text, nil
+	text := head
+	if named.fresh {
+		random := r.streams.at(streamPrompt, r.numberOf(c), c.asked)
+		text, _ = d.ruler.sized(tokens, least(head), func(size int) string { return message(r.corpus, head, size, random) })
+	}
+	return named.cut(text, offset), nil
 }

@@ -20,6 +20,10 @@ type Entry struct {
 	At    int64
 	HasAt bool
 	Delay int64
+	// Joins are the sessions of sub-agents whose turns before this one must have ended. Parent is the session that began this one as a
+	// sub-agent; 0 = none did.
+	Joins  []uint64
+	Parent uint64
 }
 
 // maxKept bounds the turns that were handed out and neither taken nor forgotten.
@@ -96,10 +100,19 @@ func (r *Recording) Next() (Entry, error) {
 		delete(r.kept, r.low)
 	}
 	e := Entry{Key: r.key, At: int64(row.At), HasAt: row.HasAt, Delay: int64(row.Delay)}
-	if row.Session != "" {
-		e.Session = max(1, sessionKey{r.pass, row.Session}.hash())
+	e.Session, e.Parent = r.number(row.Session), r.number(row.Parent)
+	for _, name := range row.Joins {
+		e.Joins = append(e.Joins, r.number(name))
 	}
 	return e, nil
+}
+
+// number is that of a session of this pass; 0 for none.
+func (r *Recording) number(session string) uint64 {
+	if session == "" {
+		return 0
+	}
+	return max(1, sessionKey{r.pass, session}.hash())
 }
 
 // Forget drops a turn that was handed out and will not be asked.
@@ -154,6 +167,9 @@ func (w *Workload) replayed(kept *keptRow, session sessionKey) *conversation {
 	c.row = kept.row
 	if session.name != "" {
 		c.id = session.uuid(w.firstNonce)
+	}
+	if parent := kept.row.Parent; parent != "" {
+		c.parentID = sessionKey{kept.pass, parent}.uuid(w.firstNonce)
 	}
 	if w.config.Cache != CacheRepeat {
 		switch {

@@ -21,6 +21,10 @@ type Turn struct {
 	Expect       json.RawMessage // checks of this answer, in the form of the configuration's `expect`; nil = none
 	// Session is the same for all turns of a conversation, and no other's: a UUID.
 	Session string
+	// Parent is the Session of the conversation that began this one as a sub-agent; "" = none did.
+	Parent string
+	// Index is the place of the turn in its conversation, from 0.
+	Index int
 	// PreviousID is the server's name of the answer to the turn before.
 	PreviousID string
 	// KeepAnswer: a later turn repeats the answer, so Done needs its text.

@@ -37,6 +37,9 @@ func (c *Config) Validate(path string) []error {
 	}
 	c.validateNumbers(&f)
 	c.validateTexts(&f)
+	if c.Tokenizer.File != "" && c.Tokenizer.Server {
+		f.wrongf(".tokenizer.server", "excludes file")
+	}
 	f.errs = append(f.errs, c.Images.Validate(path+".images")...)
 	f.errs = append(f.errs, c.Audio.Validate(path+".audio")...)
 	f.errs = append(f.errs, c.Video.Validate(path+".video")...)

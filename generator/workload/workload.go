@@ -56,8 +56,8 @@ type draft struct {
 	repeated      string  // text that each conversation repeats in this turn; "" = none
 }
 
-// New makes the turns of a validated c for a target. It opens the files that c names.
-func New(c *Config, rootSeed uint64, target string) (*Workload, error) {
+// New makes the turns of a validated c for a target. It opens the files that c names; tokenizers are taken from the shelf, nil = none.
+func New(c *Config, tokenizers *tokenizer.Shelf, rootSeed uint64, target string) (*Workload, error) {
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails: without entropy the program ends
 	w := &Workload{
@@ -68,7 +68,7 @@ func New(c *Config, rootSeed uint64, target string) (*Workload, error) {
 		users:      map[uint64]bool{},
 	}
 	w.draws = mathrand.New(&w.source)
-	if err := w.measure(corpora[c.Corpus]()); err != nil {
+	if err := w.measure(corpora[c.Corpus](), tokenizers); err != nil {
 		return nil, err
 	}
 	var err error
@@ -90,10 +90,10 @@ func New(c *Config, rootSeed uint64, target string) (*Workload, error) {
 const sample = 4096
 
 // measure makes the first guess of how many tokens a text has.
-func (w *Workload) measure(c corpus) error {
+func (w *Workload) measure(c corpus, tokenizers *tokenizer.Shelf) error {
 	perByte := c.perByte()
 	if path := w.config.Tokenizer.File; path != "" {
-		t, err := tokenizer.Load(path)
+		t, err := tokenizers.Load(path)
 		if err != nil {
 			return err
 		}
@@ -103,6 +103,9 @@ func (w *Workload) measure(c corpus) error {
 	w.calibration = newCalibration(perByte)
 	return nil
 }
+
+// Counts tells whether Count does.
+func (w *Workload) Counts() bool { return w.tokenizer != nil }
 
 // Count is the number of tokens of a text, such as an answer of which the server did not tell it; false without a tokenizer.
 func (w *Workload) Count(text string) (int, bool) {
@@ -138,7 +141,10 @@ func (w *Workload) Next(p Pick) (*Turn, error) {
 		w.mu.Unlock()
 		return nil, err
 	}
-	turn.Session, turn.conversation = c.id, c
+	turn.Session, turn.Parent, turn.Index, turn.conversation = c.id, c.parentID, c.asked, c
+	if c.rows == nil && c.row != nil { // replayed
+		turn.Index = c.row.Index
+	}
 	if turn.OutputTokens == 0 {
 		turn.OutputTokens = d.output
 	}
@@ -155,6 +161,7 @@ var errNothingFits = errors.New("no conversation fits into max_context_tokens")
 func (w *Workload) prepare(p Pick) (*conversation, draft, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.sessions.now = p.Now
 	if p.Entry != 0 {
 		return w.prepareRecorded(p.Entry)
 	}
@@ -236,6 +243,7 @@ func (w *Workload) Done(turn *Turn, end End) {
 	turn.conversation = nil
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.sessions.now = end.Now
 	switch {
 	case end.Unsent && c.row != nil && c.rows == nil && c.replay == sessionKey{}:
 		w.sessions.end(c, new(int64)) // a recorded turn that stands alone
@@ -252,7 +260,12 @@ func (w *Workload) Done(turn *Turn, end End) {
 	case !end.OK:
 		w.sessions.end(c, &w.sessions.stats.Failed)
 		return
-	case c.asked >= c.turns:
+	}
+	if c.rows != nil {
+		row := c.drop()
+		w.spawn(c, &row, end.Now)
+	}
+	if c.asked >= c.turns {
 		w.sessions.end(c, &w.sessions.stats.Completed)
 		return
 	}

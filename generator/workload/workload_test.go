@@ -32,7 +32,7 @@ func newWorkloadOf(tb testing.TB, c *workload.Config, seed uint64, target string
 	if err := errors.Join(c.Validate("w")...); err != nil {
 		tb.Fatal(err)
 	}
-	w, err := workload.New(c, seed, target)
+	w, err := workload.New(c, nil, seed, target)
 	if err != nil {
 		tb.Fatal(err)
 	}

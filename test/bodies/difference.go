@@ -137,9 +137,9 @@ func write(out io.Writer, all []result) (unexplained int) {
 		}
 		same := "identical bodies"
 		if bodies > 0 {
-			same = fmt.Sprintf("%d differences in bodies", bodies)
+			same = fmt.Sprintf("differences in bodies: %d", bodies)
 		}
-		fmt.Fprintf(out, "%-32s %d requests, %s, %d in headers\n", r.name, r.requests, same, len(r.differences)-bodies)
+		fmt.Fprintf(out, "%-32s requests: %d, %s, in headers: %d\n", r.name, r.requests, same, len(r.differences)-bodies)
 		for _, d := range r.differences {
 			if everywhere(d.field) {
 				continue
@@ -163,11 +163,15 @@ func write(out io.Writer, all []result) (unexplained int) {
 
 // shown is a value in few words.
 func shown(value string) string {
-	switch {
-	case value == "":
+	if value == "" {
 		return "nothing"
-	case len(value) > 60:
-		return strconv.Quote(value[:60]) + "…"
 	}
-	return strconv.Quote(value)
+	end := ""
+	if len(value) > 60 {
+		value, end = value[:60], "…"
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		value = strconv.Quote(value)
+	}
+	return value + end
 }

@@ -157,3 +157,25 @@ func shared(t *testing.T, what, a, b string, share float64) {
 		t.Errorf("%s have %.2f of their prompt in common, want about %.2f:\n%q\n%q", what, got, share, a, b)
 	}
 }
+
+func TestRecordingWithoutTimesIsNotReplayed(t *testing.T) {
+	t.Parallel()
+	config := file(t, "aiperf-exporter.yml", fmt.Sprintf(replaying, "mooncake_trace",
+		file(t, "trace.jsonl", `{"text_input":"when?"}`+"\n"), "loop: false", "http://127.0.0.1:1"))
+	for name, args := range map[string][]string{
+		"check config": {"check", "config", config},
+		"run":          {"run", "--config.file=" + config, "--duration=1s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := process.ForTest(t, nil, binary, args...)
+			code, err := p.Wait(process.Within(t, patience))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out := p.Output(); code != 1 || !strings.Contains(out, "trace.jsonl:1: has no instants to replay") {
+				t.Errorf("exit code %d, want 1, and what is wrong with the trace in:\n%s", code, out)
+			}
+		})
+	}
+}

@@ -3,22 +3,14 @@
 package engines
 
 import (
-	"bytes"
-	"context"
+	"encoding/json"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"net/http"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
-	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
-	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
-	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/test/process"
+	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
 )
 
 // questions are fixed prompts as a user would write them.
@@ -36,7 +28,6 @@ var questions = []string{
 const (
 	learned = 5   // answers to each question before the first comparison, the default
 	repeats = 200 // answers to each question of a server that has not changed
-	beside  = 3   // other clients in the server's batches
 )
 
 // seen is what must show that a server has changed.
@@ -63,228 +54,160 @@ var variants = []struct {
 	{"5 bits", "variants/q5_0.gguf", nil, byText},
 	{"4 bits", "variants/q4_0.gguf", nil, byText},
 	{"a cache of keys and values with 8 bits", "model/tiny.gguf", []string{"-ctk", "q8_0", "-ctv", "q8_0", "-fa", "on"}, byProbabilities},
-	{"weights that only say !", "variants/broken.gguf", nil, byText},
+	{"weights that only say !", broken, nil, byText},
+}
+
+const broken = "variants/broken.gguf"
+
+// fingerprinted is a server that is asked the fixed questions by two targets: with log-probabilities, and by the text alone. Questions, URL,
+// folder of the baselines, load.
+const fingerprinted = `
+workloads:
+  full: {prompts: %[1]s, output_tokens: 64, cache: repeat}
+  text: {prompts: %[1]s, output_tokens: 64, cache: repeat, extra: {logprobs: null, top_logprobs: null}}
+  anything: {input_tokens: {mean: 60, stddev: 30}, output_tokens: {mean: 40, stddev: 20}}
+loads:
+  alone: {mode: closed, min_interval: 1ms}
+  together: {mode: closed, concurrency: 3, min_interval: 1ms}
+targets:
+  - name: full
+    url: &url %[2]q
+    model: tiny
+    endpoint: {type: chat}
+    workload: full
+    load: %[4]s
+    expect: &expect [{no_repetition: true, no_garbage: true}]
+    fingerprint: {enabled: true, baseline_file: %[3]s/full.json}
+  - name: text
+    url: *url
+    model: tiny
+    endpoint: {type: chat}
+    workload: text
+    load: %[4]s
+    expect: *expect
+    fingerprint: {enabled: true, baseline_file: %[3]s/text.json}
+`
+
+// beside are other clients in the server's batches.
+const beside = `
+  - {name: beside, url: *url, model: tiny, endpoint: {type: chat}, workload: anything, load: together}
+`
+
+// fingerprints are the targets that compare.
+var fingerprints = []string{"full", "text"}
+
+func fingerprintConfig(t *testing.T, url, folder, load string) string {
+	t.Helper()
+	prompts, err := json.Marshal(questions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf(fingerprinted, prompts, url, folder, load)
 }
 
 func TestSilentChangesShowWithinOneProbe(t *testing.T) {
 	t.Run("llama", func(t *testing.T) {
 		folder := t.TempDir()
-		prints := newPrints(t, folder)
-		unchanged(t, prints)
+		learn(t, folder)
 		for _, v := range variants {
 			t.Run(v.name, func(t *testing.T) {
-				probed(t, newPrints(t, folder), v.model, v.arguments, v.seen)
+				probe(t, startEngine(t, variant(v.model, v.arguments)), folder, v.seen, v.model == broken)
 			})
 		}
 	})
 }
 
-// prints are fingerprints of the same answers: with their log-probabilities, and by the text alone.
-type prints struct{ full, text *answer.Fingerprint }
-
-func newPrints(t *testing.T, folder string) prints {
+// learn makes the baselines with a server that has nothing else to do, and compares with it when it is busy.
+func learn(t *testing.T, folder string) {
 	t.Helper()
-	load := func(name string) *answer.Fingerprint {
-		config := answer.DefaultFingerprintConfig()
-		config.Enabled, config.BaselineFile = true, filepath.Join(folder, name)
-		f, err := answer.NewFingerprint(&config, questions)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
-	return prints{load("full.json"), load("text.json")}
-}
-
-// tally counts results, and keeps the extremes.
-type tally struct {
-	results  map[answer.Result]int
-	matched  float64
-	distance float64
-}
-
-func (c *tally) add(d answer.Drift) {
-	if c.results == nil {
-		c.results, c.matched = map[answer.Result]int{}, 1
-	}
-	c.results[d.Result]++
-	c.matched = min(c.matched, d.Matched)
-	if d.Distance > c.distance { // NaN is not
-		c.distance = d.Distance
-	}
-}
-
-func (c *tally) String() string {
-	return fmt.Sprintf("%v, %.2f of the text matched at least, %.4f nats at most", c.results, c.matched, c.distance)
-}
-
-// probe asks each question once, all together or one after the other, and counts what both fingerprints say.
-func (p *prints) probe(t *testing.T, c *talker, together bool, full, text *tally) {
-	t.Helper()
-	answers := make([]*answer.Transcript, len(questions))
-	var all sync.WaitGroup
-	for i, question := range questions {
-		all.Go(func() {
-			transcript, err := c.ask(t.Context(), question, 64, true)
-			if err != nil {
-				t.Error(err)
-			}
-			answers[i] = transcript
-		})
-		if !together {
-			all.Wait()
+	url := startEngine(t, variant("model/tiny.gguf", nil))
+	alone := write(t, fingerprintConfig(t, url, folder, "alone"))
+	for _, target := range fingerprints {
+		p := process.ForTest(t, nil, binary, "run", "--config.file="+alone, "--target="+target, fmt.Sprintf("--requests=%d", learned*len(questions)))
+		if code, err := p.Wait(process.Within(t, startup)); code != 0 || err != nil {
+			t.Fatal(code, err)
 		}
 	}
-	all.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
-	note := func(f *answer.Fingerprint, question int, transcript *answer.Transcript, into *tally) {
-		drift, err := f.Note(question, transcript)
-		if err != nil {
-			t.Fatal(err)
-		}
-		into.add(drift)
-	}
-	for i, transcript := range answers {
-		if failures := c.checks.Judge(&answer.Answer{Transcript: transcript}); len(failures) > 0 {
-			c.failures++
-		}
-		note(p.full, i+1, transcript, full)
-		transcript.Logprobs = nil
-		note(p.text, i+1, transcript, text)
-	}
-}
-
-// unchanged learns from a server that has nothing else to do and compares with it when it is busy.
-func unchanged(t *testing.T, p prints) {
-	t.Helper()
-	c := talk(t, startEngine(t, variant("model/tiny.gguf", nil)))
-	for range learned {
-		p.probe(t, c, false, &tally{}, &tally{})
-	}
-	others, stop := context.WithCancel(t.Context())
-	var all sync.WaitGroup
-	for i := range beside {
-		all.Go(func() { c.chat(others, uint64(i)) })
-	}
-	var full, text tally
+	want := float64(repeats * len(questions))
 	began := time.Now()
-	for range repeats {
-		p.probe(t, c, true, &full, &text)
+	f := watch(t, fingerprintConfig(t, url, folder, "together")+beside, want)
+	for _, target := range fingerprints {
+		results := f.By("aiperf_output_fingerprint_total", "result", scrape.Labels{"target": target})
+		t.Logf("%s: %v in %v, beside %v other answers", target, results, time.Since(began).Round(time.Second),
+			f.Sum("aiperf_requests_total", scrape.Labels{"target": "beside"}))
+		if len(results) != 1 || results["same"] < want {
+			t.Errorf("%s: %v, want nothing but the same", target, results)
+		}
 	}
-	stop()
-	all.Wait()
-	t.Logf("%d repeats of %d questions in %v, with %d clients beside: with log-probabilities %v; by text %v",
-		repeats, len(questions), time.Since(began).Round(time.Second), beside, &full, &text)
-	want := repeats * len(questions)
-	if full.results[answer.Same] != want || text.results[answer.Same] != want {
-		t.Errorf("want %d times the same", want)
-	}
-	if c.failures > 0 {
-		t.Errorf("%d healthy answers are said to be loops or garbage", c.failures)
+	if n := f.Sum("aiperf_answer_check_failures_total", nil); n != 0 {
+		t.Errorf("%v healthy answers are said to be loops or garbage", n)
 	}
 }
 
-// probed compares one probe of a server with the baselines.
-func probed(t *testing.T, p prints, model string, arguments []string, want seen) {
+// probe asks each question once, and looks at what the series say then.
+func probe(t *testing.T, url, folder string, want seen, isBroken bool) {
 	t.Helper()
-	c := talk(t, startEngine(t, variant(model, arguments)))
-	var full, text tally
-	p.probe(t, c, false, &full, &text)
-	t.Logf("with log-probabilities %v; by text %v; %d loops or garbage", &full, &text, c.failures)
-	if changed := full.results[answer.Changed] > 0; changed != (want >= byProbabilities) {
-		t.Errorf("with log-probabilities: changed is %v", changed)
+	f := watch(t, fingerprintConfig(t, url, folder, "alone"), float64(len(questions)))
+	for _, target := range fingerprints {
+		of := scrape.Labels{"target": target}
+		results := f.By("aiperf_output_fingerprint_total", "result", of)
+		failures := f.Sum("aiperf_answer_check_failures_total", of)
+		t.Logf("%s: %v, %v loops or garbage", target, results, failures)
+		least := byProbabilities
+		if target == "text" {
+			least = byText
+		}
+		if changed := results["changed"] > 0; changed != (want >= least) && (target == "full" || want != byProbabilities) {
+			t.Errorf("%s: changed is %v", target, changed)
+		}
+		if isBroken && failures < float64(len(questions)) {
+			t.Errorf("%s: %v broken answers are said to be broken, want all", target, failures)
+		}
 	}
-	if changed := text.results[answer.Changed] > 0; changed != (want == byText) && want != byProbabilities {
-		t.Errorf("by text: changed is %v", changed)
+}
+
+// watch runs a daemon until each target that compares has had so many answers, and gives its series.
+func watch(t *testing.T, config string, answers float64) scrape.Families {
+	t.Helper()
+	address, err := process.FreeAddress(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if broken := strings.HasSuffix(model, "broken.gguf"); broken && c.failures != len(questions) {
-		t.Errorf("%d of %d broken answers are said to be broken", c.failures, len(questions))
+	p := process.ForTest(t, nil, binary, "serve", "--config.file="+write(t, config), "--web.listen-address="+address)
+	url := "http://" + address
+	if err := p.Ready(process.Within(t, time.Minute), url+"/-/ready"); err != nil {
+		t.Fatal(err)
 	}
+	err = process.Until(process.Within(t, 2*startup), func() error {
+		compared := read(t, url).By("aiperf_output_fingerprint_total", "target", nil)
+		for _, target := range fingerprints {
+			if compared[target] < answers {
+				return fmt.Errorf("%s has compared %v answers", target, compared[target])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := read(t, url)
+	if err := p.Terminate(); err != nil {
+		t.Fatal(err)
+	}
+	if code, err := p.Wait(process.Within(t, startup)); code != 0 || err != nil {
+		t.Fatal(code, err)
+	}
+	return f
 }
 
 // variant is llama.cpp's server with another model or other arguments.
 func variant(model string, arguments []string) engine {
 	e := enginesByName["llama"]
 	e.arguments = func(host, port string) []string {
-		return append([]string{"--model", cache + model, "--alias", "tiny", "--host", host, "--port", port, "--parallel", "4", "--ctx-size", "8192", "--threads", "1"}, arguments...)
+		return append([]string{
+			"--model", filepath.Join(cache, model), "--alias", "tiny", "--host", host, "--port", port,
+			"--parallel", "4", "--ctx-size", "8192", "--threads", "1",
+		}, arguments...)
 	}
 	return e
-}
-
-// talker asks a server in the words of the chat protocol.
-type talker struct {
-	url    string
-	codec  endpoint.Codec
-	checks *answer.Checks
-
-	failures int // answers that are loops or garbage
-}
-
-func talk(t *testing.T, url string) *talker {
-	t.Helper()
-	config := endpoint.DefaultConfig()
-	config.Type = endpoint.Chat
-	codec, err := endpoint.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checks, err := answer.NewChecks([]answer.Expect{{NoRepetition: true, NoGarbage: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &talker{url: url + codec.Path("tiny", false), codec: codec, checks: checks}
-}
-
-// chat asks for anything until ctx ends.
-func (c *talker) chat(ctx context.Context, seed uint64) {
-	random := rand.New(rand.NewPCG(seed, 0))
-	for ctx.Err() == nil {
-		words := make([]string, 1+random.IntN(40))
-		for i := range words {
-			words[i] = fmt.Sprint(random.IntN(1000))
-		}
-		_, _ = c.ask(ctx, strings.Join(words, " "), 5+random.IntN(75), false) // whatever comes
-	}
-}
-
-func (c *talker) ask(ctx context.Context, question string, tokens int, logprobs bool) (*answer.Transcript, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	p := prompt.OfText(question)
-	turn := endpoint.Turn{Model: "tiny", Prompt: &p, MaxOutputTokens: tokens, Extra: map[string]any{"temperature": 0}}
-	if logprobs {
-		turn.Extra["logprobs"], turn.Extra["top_logprobs"] = true, 5
-	}
-	body, contentType, err := c.codec.Encode(nil, &turn)
-	if err != nil {
-		return nil, err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Content-Type", contentType)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	transcript := &answer.Transcript{}
-	var chunk endpoint.Chunk
-	if err := c.codec.Decoder(transcript).Body(content, &chunk); err != nil {
-		return nil, fmt.Errorf("status %d: %w", response.StatusCode, err)
-	}
-	if chunk.Err != nil {
-		return nil, fmt.Errorf("status %d: %s", response.StatusCode, chunk.Err.Message)
-	}
-	if chunk.Finish != metrics.FinishLength {
-		return nil, fmt.Errorf("ended with %q", chunk.Finish)
-	}
-	return transcript, nil
 }

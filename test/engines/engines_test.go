@@ -38,7 +38,7 @@ func TestCountsAreThoseOfTheServer(t *testing.T) {
 						daemon(t, engine, s, url, moment)
 						return
 					}
-					for _, name := range []string{"chat", "talk", "talk-messages"} {
+					for _, name := range []string{"chat", "talk", "talk-messages", "talk-responses"} {
 						t.Run("one-shot "+name, func(t *testing.T) { oneShot(t, engine, s, url, name) })
 					}
 					t.Run("daemon", func(t *testing.T) { daemon(t, engine, s, url, duration) })

@@ -90,7 +90,7 @@ var enginesByName = map[string]engine{
 		output:      "vllm:generation_tokens_total",
 		input:       []string{"vllm:prompt_tokens_total"},
 		services: []service{
-			{name: "texts", rate: 0.3, targets: texts, whole: true},
+			{name: "texts", rate: 0.2, targets: texts, whole: true},
 			{
 				name: "vectors and documents", rate: 1, arguments: []string{"--runner", "pooling", "--convert", "embed"},
 				targets: slices.Concat(vectors, []target{
@@ -116,6 +116,7 @@ var texts = []target{
 	{"messages", "{type: messages}", "short", "", 0},
 	{"talk", "{type: chat}", "talk", "", 0},
 	{"talk-messages", "{type: messages}", "talk", "", 0},
+	{"talk-responses", "{type: responses}", "talk", "", 0},
 }
 
 // vectors asks for them as numbers and as the bytes of numbers.

@@ -29,21 +29,24 @@ func steady(perSecond float64) func(time.Duration) float64 {
 	return func(d time.Duration) float64 { return perSecond * d.Seconds() }
 }
 
-// ramped is a rate that grows from 0 over a time.
+// ramped is a rate that grows evenly from 0 over a time, and stays then.
 func ramped(perSecond float64, ramp time.Duration) func(time.Duration) float64 {
-	return func(d time.Duration) float64 { return perSecond * (d.Seconds() - ramp.Seconds()/2) }
+	return func(d time.Duration) float64 {
+		growing := min(d, ramp).Seconds()
+		return perSecond * (growing*growing/(2*ramp.Seconds()) + (d.Seconds() - growing))
+	}
 }
 
 var loads = []scenario{
 	{name: "constant 50/s", load: "mode: constant, rate: 50", length: time.Minute, theory: "0", asked: steady(50)},
 	{name: "constant 1000/s", load: "mode: constant, rate: 1000", length: 30 * time.Second, theory: "0", asked: steady(1000)},
 	{name: "poisson 40/s", load: "mode: poisson, rate: 40", length: time.Minute, theory: "1", asked: steady(40)},
-	{name: "gamma 0.25, 40/s", load: "mode: gamma, smoothness: 0.25, rate: 40", length: time.Minute, theory: "2", asked: steady(40)},
-	{name: "gamma 4, 40/s", load: "mode: gamma, smoothness: 4, rate: 40", length: time.Minute, theory: "0.5", asked: steady(40)},
+	{name: "gamma-0.25 40/s", load: "mode: gamma, smoothness: 0.25, rate: 40", length: time.Minute, theory: "2", asked: steady(40)},
+	{name: "gamma-4 40/s", load: "mode: gamma, smoothness: 4, rate: 40", length: time.Minute, theory: "0.5", asked: steady(40)},
 	{
-		name: "ramp to 40/s", load: "mode: constant, rate: 40, ramp: {duration: 5s}", length: 20 * time.Second, theory: "–",
+		name: "ramp 40/s", load: "mode: constant, rate: 40, ramp: {duration: 5s}", length: 20 * time.Second, theory: "–",
 		asked: ramped(40, 5*time.Second),
 	},
-	{name: "probe, each 500ms", load: "mode: probe, interval: 500ms", length: 30 * time.Second, theory: "0", asked: steady(2)},
-	{name: "5 users, 5/s", load: "mode: users, users: 5, rate: 5", workload: "turns: 3", length: 30 * time.Second, theory: "0", asked: steady(5)},
+	{name: "probe 2/s", load: "mode: probe, interval: 500ms", length: 30 * time.Second, theory: "0", asked: steady(2)},
+	{name: "users 5/s", load: "mode: users, users: 5, rate: 5", workload: "turns: 3", length: 30 * time.Second, theory: "0", asked: steady(5)},
 }

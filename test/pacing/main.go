@@ -1,8 +1,9 @@
 // Command pacing measures when requests really arrive: it lets the built binary send each kind of load to a server that notes the instant
-// of every arrival, and prints how many came of those that were asked for, how the gaps between them are spread, and how late they left.
+// of every arrival, and prints how many came of those that were asked for, how the gaps between them are spread, and how late they left, in milliseconds.
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/test/process"
@@ -27,21 +27,46 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("pacing", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	binary := flags.String("binary", "bin/aiperf-exporter", "`path` of the exporter")
-	stretch := flags.Float64("stretch", 1, "`factor` for the length of each run")
-	only := flags.String("only", "", "names of `loads` to run, separated by commas; empty = all")
+	length := flags.Duration("length", 0, "`time` for which each load runs; 0 = as long as it needs for figures that say something")
+	names := flags.String("loads", "", "names of `loads` to run, separated by commas; empty = all")
 	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	chosen, err := choose(*names)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := measureAll(ctx, *binary, *stretch, *only, stdout); err != nil {
+	if err := measureAll(ctx, *binary, chosen, *length, stdout); err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
 	return 0
 }
 
-func measureAll(ctx context.Context, binary string, stretch float64, only string, stdout io.Writer) error {
+// choose finds loads by their names.
+func choose(names string) ([]scenario, error) {
+	if names == "" {
+		return loads, nil
+	}
+	var chosen []scenario
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(loads, func(l scenario) bool { return l.name == strings.TrimSpace(name) })
+		if i < 0 {
+			known := make([]string, 0, len(loads))
+			for i := range loads {
+				known = append(known, loads[i].name)
+			}
+			return nil, fmt.Errorf("no load %q, there are %s", name, strings.Join(known, ", "))
+		}
+		chosen = append(chosen, loads[i])
+	}
+	return chosen, nil
+}
+
+func measureAll(ctx context.Context, binary string, chosen []scenario, length time.Duration, stdout io.Writer) error {
 	folder, err := os.MkdirTemp("", "aiperf-exporter-pacing-")
 	if err != nil {
 		return err
@@ -51,24 +76,18 @@ func measureAll(ctx context.Context, binary string, stretch float64, only string
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", server, "./test/truthserver").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the truth server: %w\n%s", err, out)
 	}
-	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(out, "load\tasked\tarrived\tshare\tmean gap\tCV of gaps\tin theory\tlag p50\tlag p99\tlag max\t")
-	for i := range loads {
-		l := &loads[i]
-		if only != "" && !slices.Contains(strings.Split(only, ","), l.name) {
-			continue
-		}
-		length := time.Duration(float64(l.length) * stretch)
+	fmt.Fprintf(stdout, "%-16s %8s %8s %8s %7s %9s %6s %9s %8s %8s %8s\n",
+		"load", "asked", "arrived", "dropped", "share", "mean gap", "CV", "in theory", "lag p50", "lag p99", "lag max")
+	for i := range chosen {
+		l := &chosen[i]
+		length := cmp.Or(length, l.length)
 		r, err := l.measure(ctx, binary, server, folder, length)
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
 		asked := l.asked(length)
-		fmt.Fprintf(out, "%s\t%.0f\t%d\t%.4f\t%.2f ms\t%.3f\t%s\t%.3f ms\t%.3f ms\t%.3f ms\t\n", l.name, asked, len(r.arrivals),
+		fmt.Fprintf(stdout, "%-16s %8.0f %8d %8d %7.4f %9.3f %6.3f %9s %8.3f %8.3f %8.3f\n", l.name, asked, len(r.arrivals), r.dropped,
 			float64(len(r.arrivals))/asked, r.gaps().mean()*1e3, r.gaps().cv(), l.theory, r.lag(.5), r.lag(.99), r.lag(1))
-		if err := out.Flush(); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -104,5 +123,5 @@ func (l *scenario) measure(ctx context.Context, binary, program, folder string, 
 	if code != 0 {
 		return nil, fmt.Errorf("exit code %d:\n%s", code, strings.TrimSpace(exporter.Output()))
 	}
-	return read(ctx, url+"/truth/requests", filepath.Join(folder, "profile_export.jsonl"))
+	return read(ctx, url+"/truth/requests", folder)
 }

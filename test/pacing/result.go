@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
@@ -18,10 +19,11 @@ import (
 type result struct {
 	arrivals []int64   // at the server's socket, ascending, in nanoseconds
 	lags     []float64 // from the wished instant to the start, ascending, in milliseconds
+	dropped  int       // arrivals that were not sent
 }
 
-// read takes the arrivals from the server and the lags from the exporter's records.
-func read(ctx context.Context, url, file string) (*result, error) {
+// read takes the arrivals from the server, lags and drops from the folder of the exporter's report.
+func read(ctx context.Context, url, folder string) (*result, error) {
 	theirs, err := scrape.Bytes(ctx, url, "application/jsonl")
 	if err != nil {
 		return nil, err
@@ -36,6 +38,7 @@ func read(ctx context.Context, url, file string) (*result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", url, err)
 	}
+	file := filepath.Join(folder, "profile_export.jsonl")
 	ours, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -59,7 +62,26 @@ func read(ctx context.Context, url, file string) (*result, error) {
 	if len(r.arrivals) < 2 || len(r.lags) != len(r.arrivals) {
 		return nil, fmt.Errorf("the server knows %d requests, the exporter recorded %d", len(r.arrivals), len(r.lags))
 	}
-	return r, nil
+	return r, r.readDrops(filepath.Join(folder, "profile_export_aiperf.json"))
+}
+
+func (r *result) readDrops(file string) error {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var report struct {
+		Exporter struct {
+			Dropped map[string]int `json:"dropped"`
+		} `json:"exporter"`
+	}
+	if err := json.Unmarshal(raw, &report); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for _, n := range report.Exporter.Dropped {
+		r.dropped += n
+	}
+	return nil
 }
 
 // each decodes JSON lines.

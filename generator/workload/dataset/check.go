@@ -8,6 +8,7 @@ import (
 
 // Summary is what a dataset holds under the limits of its configuration.
 type Summary struct {
+	// Turns are all rows, those of sub-agents too, which are no Conversations here.
 	Conversations, Turns int
 	// InputTokens and OutputTokens are the sums of the recorded lengths; rows without one count as 0.
 	InputTokens, OutputTokens int64
@@ -76,10 +77,18 @@ func (s *Summary) add(c *Conversation) {
 		s.Timed = c.Rows[0].HasAt
 	}
 	s.Conversations++
-	s.Turns += len(c.Rows)
 	s.MaxContext = max(s.MaxContext, c.context())
-	for i := range c.Rows {
-		r := &c.Rows[i]
+	s.addRows(c.Rows)
+}
+
+// addRows counts rows and those of the agents that they begin.
+func (s *Summary) addRows(rows []Row) {
+	s.Turns += len(rows)
+	for i := range rows {
+		r := &rows[i]
+		for j := range r.Agents {
+			s.addRows(r.Agents[j].Rows)
+		}
 		s.InputTokens += int64(r.InputTokens)
 		s.OutputTokens += int64(r.OutputTokens)
 		switch {
