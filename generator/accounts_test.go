@@ -21,8 +21,8 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-// moody is a server in simulated time that does whatever servers do.
-type moody struct {
+// fickle is a server in simulated time that does whatever servers do.
+type fickle struct {
 	clock *metrics.SystemClock
 
 	mu     sync.Mutex
@@ -30,7 +30,7 @@ type moody struct {
 }
 
 // Do implements the generator's client.
-func (s *moody) Do(ctx context.Context, request *transport.Request, timeline *metrics.Timeline, handler transport.Handler) transport.Answer {
+func (s *fickle) Do(ctx context.Context, request *transport.Request, timeline *metrics.Timeline, handler transport.Handler) transport.Answer {
 	s.mu.Lock()
 	mood, first, length := s.random.IntN(12), s.random.Int64N(2e9), s.random.Int64N(4e9)
 	s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *moody) Do(ctx context.Context, request *transport.Request, timeline *me
 }
 
 // Close implements the generator's client.
-func (*moody) Close() {}
+func (*fickle) Close() {}
 
 func sleeps(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
@@ -157,7 +157,7 @@ func runAny(t *testing.T, random *rand.Rand, trace string) {
 	r.deps.Limiter = load.NewLimiter(slots, float64(1+random.IntN(20)))
 	wait(time.Second)
 	target := r.target(t)
-	target.Carry(&moody{clock: r.clock, random: rand.New(rand.NewPCG(random.Uint64(), 1))})
+	target.Carry(&fickle{clock: r.clock, random: rand.New(rand.NewPCG(random.Uint64(), 1))})
 	length, grace, limit := time.Duration(10+random.IntN(20))*time.Second, time.Duration(random.IntN(3))*time.Second, int64(random.IntN(2)*random.IntN(30))
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()

@@ -70,6 +70,9 @@ func (c *TargetConfig) Features() metrics.Features {
 	return features
 }
 
+// pausedByFile tells whether the target begins without arrivals.
+func (c *TargetConfig) pausedByFile() bool { return c.Paused || c.Load.Paused }
+
 // checks are the kinds of checks that answers may have to pass. The rows of a dataset may ask for any.
 func (c *TargetConfig) checks() []string {
 	kinds := answer.Kinds(c.Expect)

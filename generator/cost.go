@@ -22,9 +22,9 @@ const (
 	costStep    = time.Minute // at which rates are looked at
 )
 
-// Cost estimates the day that begins at now. ok is false where the rate depends on the server or on a recording.
+// Cost estimates the day that begins at now, of a closed loop the most that its workers can ask. ok is false where a recording sets the rate.
 func (c *TargetConfig) Cost(now time.Time) (cost Cost, ok bool, err error) {
-	if c.Paused || c.Load.Paused {
+	if c.pausedByFile() {
 		return Cost{}, true, nil
 	}
 	if c.Load.Mode == load.Replay {
@@ -38,7 +38,9 @@ func (c *TargetConfig) Cost(now time.Time) (cost Cost, ok bool, err error) {
 	if err != nil {
 		return Cost{}, false, err
 	}
-	w, err := workload.New(&c.Workload, nil, c.Seed, c.Name)
+	asked := c.Workload
+	asked.Tokenizer = workload.TokenizerConfig{} // which takes seconds to load, and lengths are as wished without it
+	w, err := workload.New(&asked, nil, c.Seed, c.Name)
 	if err != nil {
 		return Cost{}, false, fmt.Errorf("workload %q: %w", c.WorkloadName, err)
 	}

@@ -61,14 +61,19 @@ func (g *Generator) Run(ctx context.Context, grace time.Duration, requests int64
 	all.Wait()
 }
 
-// Pause stops or resumes the arrivals of a target, "" = of all. Requests that run go on.
+// Pause stops or resumes the arrivals of a target, "" = of all. Requests that run go on. What the configuration pauses is only resumed by its
+// name.
 func (g *Generator) Pause(target string, paused bool) error {
 	found := false
 	for _, t := range g.targets {
-		if target == "" || t.config.Name == target {
+		switch {
+		case target == "" && !paused && t.config.pausedByFile():
+		case target == "" || t.config.Name == target:
 			t.Pause(paused)
-			found = true
+		default:
+			continue
 		}
+		found = true
 	}
 	if !found {
 		return fmt.Errorf("there is no target %q", target)

@@ -44,7 +44,7 @@ func TestHeadersOfARequest(t *testing.T) {
 		"and to nobody else": {
 			endpoint: endpoint.Config{AffinityHeaders: []string{"X-Session-Affinity"}},
 			session:  "s", parent: "p",
-			want:     http.Header{"X-Request-Id": {"r"}, "X-Correlation-Id": {"s"}, "X-Session-Affinity": {"s"}, "Accept": {"application/json"}},
+			want: http.Header{"X-Request-Id": {"r"}, "X-Correlation-Id": {"s"}, "X-Session-Affinity": {"s"}, "Accept": {"application/json"}},
 		},
 		"a parent is no sub-agent": {
 			endpoint: endpoint.Config{AffinityHeaders: []string{"X-Dynamo-Session-ID"}},

@@ -374,3 +374,35 @@ func TestAnArrivalThatIsNotWantedDoesNotEndItsSession(t *testing.T) {
 		wantInstants(t, "starts", []int64{0, 5000}, start)
 	})
 }
+
+func TestResumingAllLeavesAloneWhatTheFilePauses(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "http://127.0.0.1:1")
+	other := r.config
+	r.config.Name, r.config.Paused = "by-file", true
+	g, err := generator.New(generator.Config{Targets: []generator.TargetConfig{r.config, other}}, r.deps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	for _, step := range []struct {
+		target       string
+		pause        bool
+		file, paused float64 // of the one that the file pauses, and of the other
+	}{
+		{"", true, 1, 1},
+		{"", false, 1, 0},
+		{"by-file", false, 0, 0},
+		{"open", true, 0, 1},
+	} {
+		if err := g.Pause(step.target, step.pause); err != nil {
+			t.Fatal(err)
+		}
+		if file, paused := r.series(t, "aiperf_load_paused", "target", "by-file"), r.series(t, "aiperf_load_paused", "target", "open"); file != step.file || paused != step.paused {
+			t.Errorf("after pause %t of %q: %v and %v, want %v and %v", step.pause, step.target, file, paused, step.file, step.paused)
+		}
+	}
+	if err := g.Pause("nobody", true); err == nil {
+		t.Error("a target that is not there is paused")
+	}
+}

@@ -41,7 +41,8 @@ func newLoop(requests context.Context, t *Target, limit int64) *loop {
 	l := &loop{
 		target: t,
 		schedule: load.NewSchedule(&c.Load, &load.Origin{
-			Anchor: now, Wall: t.deps.Clock.Wall(now).UnixNano(), Seed: c.Seed, Target: c.Name, Instance: t.deps.Instance, Shard: t.deps.Shard, Turns: c.Workload.MeanTurns(),
+			Anchor: now, Wall: t.deps.Clock.Wall(now).UnixNano(), Seed: c.Seed, Target: c.Name, Instance: t.deps.Instance,
+			Shard: t.deps.Shard, Turns: c.Workload.MeanTurns(),
 		}, t.recording()),
 		gate:     load.NewGate(&c.Load),
 		requests: requests,

@@ -33,7 +33,8 @@ func TestAPartHasItsPartOfTheLimits(t *testing.T) {
 		},
 		"even if it is such a load only now and then": {
 			load.Config{Mode: load.Poisson, Schedule: []load.WindowConfig{{Mode: load.Gamma}}},
-			load.Shard{Index: 1, Count: 4}, limits{8, 2, 16, 2.5, 5000, 5000},
+			load.Shard{Index: 1, Count: 4},
+			limits{8, 2, 16, 2.5, 5000, 5000},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
@@ -11,8 +12,9 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/tokenizer"
 )
 
-// Rehearse makes one request of each target and sends it nowhere: it finds what only shows when workload and endpoint meet, such as a dataset
-// that cannot be read, a ranking without passages, or a medium that the protocol cannot say. The error has a line for each target.
+// Rehearse makes the first request of each target, or two of a conversation, and sends them nowhere: it finds what only shows when workload
+// and endpoint meet, such as a dataset that cannot be read, a ranking without passages, or a medium that the protocol cannot say. The error has
+// a line for each target.
 func (c *Config) Rehearse() error {
 	var errs []error
 	var tokenizers tokenizer.Shelf
@@ -33,7 +35,7 @@ func (c *TargetConfig) rehearse(tokenizers *tokenizer.Shelf) error {
 	if err != nil {
 		return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
 	}
-	err = c.encodeOne(codec, w)
+	err = c.encodeTurns(codec, w)
 	if err == nil && c.Load.Mode == load.Replay {
 		if _, err = w.Recording().Next(); err != nil { // it needs times, which not every recording has
 			err = fmt.Errorf("load %q cannot replay workload %q: %w", c.LoadName, c.WorkloadName, err)
@@ -45,12 +47,25 @@ func (c *TargetConfig) rehearse(tokenizers *tokenizer.Shelf) error {
 	return err
 }
 
-func (c *TargetConfig) encodeOne(codec endpoint.Codec, w *workload.Workload) error {
-	turn, err := w.Next(workload.Pick{})
-	if err != nil {
-		return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
+// encodeTurns says the first turn of a conversation, and the second where there is one: not every protocol can repeat what was said.
+func (c *TargetConfig) encodeTurns(codec endpoint.Codec, w *workload.Workload) error {
+	const later = math.MaxInt64 / 2 // than any pause between them
+	for _, now := range []int64{0, later} {
+		turn, err := w.Next(workload.Pick{Now: now})
+		if err != nil {
+			return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
+		}
+		err = c.encode(codec, turn)
+		if err != nil || !turn.KeepAnswer {
+			w.Done(turn, workload.End{Unsent: true})
+			return err
+		}
+		w.Done(turn, workload.End{OK: true})
 	}
-	defer w.Done(turn, workload.End{Unsent: true})
+	return nil
+}
+
+func (c *TargetConfig) encode(codec endpoint.Codec, turn *workload.Turn) error {
 	wire := c.wire(turn)
 	if _, _, err := codec.Encode(nil, wire); err != nil {
 		return fmt.Errorf("workload %q cannot be asked of endpoint type %s: %w", c.WorkloadName, c.Endpoint.Type, err)

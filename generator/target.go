@@ -108,7 +108,7 @@ func NewTarget(config TargetConfig, deps Deps) (*Target, error) {
 		return nil, fmt.Errorf("target %q: %w", config.Name, err)
 	}
 	c := &t.config
-	t.paused.Store(c.Paused || c.Load.Paused)
+	t.paused.Store(c.pausedByFile())
 	t.share = deps.Limiter.Join()
 	t.backoff = load.NewBackoff(&c.Load.Backoff, seed.Derive(c.Seed, "load.backoff", c.Name))
 	t.cancellation = load.NewCancellation(&c.Load.Cancel, c.Seed, c.Name)
@@ -320,8 +320,8 @@ func (r replayed) Next() (load.Recorded, error) {
 // Forget implements load.Recording.
 func (r replayed) Forget(key uint64) { r.from.Forget(key) }
 
-// Run sends requests as the load wants them until ctx ends or as many have been sent as limit says, 0 = no limit. Then it lets the running ones end for at most grace
-// and cancels the rest. It returns when the last has ended.
+// Run sends requests as the load wants them until ctx ends or as many have been sent as limit says, 0 = no limit. Then it lets the running
+// ones end for at most grace and cancels the rest. It returns when the last has ended.
 func (t *Target) Run(ctx context.Context, grace time.Duration, limit int64) {
 	requests, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -339,6 +339,9 @@ func (t *Target) Run(ctx context.Context, grace time.Duration, limit int64) {
 	}
 	t.series.SetState(metrics.StateDraining)
 	l.drain(grace, func() { cancel(errStopped) })
+	if ctx.Err() == nil {
+		t.series.SetState(metrics.StateRunning) // nothing is wrong, there are just no more arrivals
+	}
 }
 
 var errStopped = errors.New("stopped")

@@ -73,9 +73,9 @@ type Record struct {
 	TurnIndex int    // place in the session, from 0
 	// ParentSession is the session that began this one as a sub-agent; "" = none did.
 	ParentSession string
-	Warmup    bool   // counted apart, touches no other series
-	Product   Product
-	Streaming bool
+	Warmup        bool // counted apart, touches no other series
+	Product       Product
+	Streaming     bool
 	// Suspect: this program or its host was at fault while the request lived, see Suspicion. Flight.Finish decides it.
 	Suspect bool
 

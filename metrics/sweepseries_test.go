@@ -138,6 +138,24 @@ func TestWarmUpAndUnsentRequestsHaveNoPartInTheThroughput(t *testing.T) {
 	}
 }
 
+func TestARequestWithoutAStreamIsNoPrefillOfATargetWithStreams(t *testing.T) {
+	t.Parallel()
+	s, target, registry := newSweepStore(t, HistogramsBoth)
+	r := moved(goldenTimelines()["plain"].record(), s.options.Clock.Now()+second)
+	flight := target.Sent()
+	flight.Whole()
+	flight.Start(r.Time.Start, 100)
+	r.Streaming = false
+	flight.Finish(r)
+	target.mu.Lock()
+	target.sweep.collect(target.sweep.begun + 10*second)
+	target.mu.Unlock()
+	f := gather(t, registry)
+	for phase, want := range map[string]float64{"prefill": 0, "decode": 0, "total": .403} {
+		near(t, "request seconds of "+phase, value(t, f, "aiperf_phase_request_seconds_total", "phase", phase), want)
+	}
+}
+
 func TestEachScrapeSeesOneStateOfTheSweep(t *testing.T) {
 	t.Parallel()
 	s, target, registry := newSweepStore(t, HistogramsBoth)

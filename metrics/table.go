@@ -202,7 +202,7 @@ func loadSeries() []Series {
 	return []Series{
 		{
 			Name: "aiperf_backoff_active", Kind: Gauge, Scope: PerTarget,
-			Help: "Whether arrivals are held back because the server asked for it, or refuses what is sent.",
+			Help: "Whether arrivals are held back because the server asked for it, refuses what is sent, or (backoff.mode all) is out.",
 		},
 		{
 			Name: "aiperf_budget_used", Kind: Gauge, Scope: PerTarget, when: budgeted, Labels: []Label{labelKind, labelPeriod},

@@ -127,7 +127,10 @@ func TestVerdict(t *testing.T) {
 		})
 	}
 	for _, r := range []*Report{
-		{}, {Successes: 5, Failures: 1}, {Successes: 5, Cancelled: 2, Abandoned: 1}, {Successes: 5, Meta: Meta{Interrupted: true}},
+		{},
+		{Successes: 5, Failures: 1},
+		{Successes: 5, Cancelled: 2, Abandoned: 1},
+		{Successes: 5, Meta: Meta{Interrupted: true}},
 		{Successes: 5, Meta: Meta{Load: Load{Requests: 6}}},
 	} {
 		if !r.Failed() {

@@ -64,6 +64,8 @@ func reasoningRun() *Report {
 			r.OutputSource, r.Usage.Output = metrics.SourceNone, metrics.Count{}
 		case i < 6:
 			r.InputSource = metrics.SourceDataset
+		case i < 8:
+			r.InputSource, r.OutputSource = metrics.SourceTokenizer, metrics.SourceTokenizer
 		}
 		add(c, r)
 	}

@@ -180,3 +180,25 @@ func TestCheckOfWebConfigurations(t *testing.T) {
 		})
 	}
 }
+
+func TestCheckWarnsOfBodiesOfWhichOnlySomeStream(t *testing.T) {
+	t.Parallel()
+	const streams, whole = `{"messages":[],"stream":true}` + "\n", `{"messages":[]}` + "\n"
+	for name, test := range map[string]struct {
+		file, want string
+	}{
+		"all stream":  {streams + streams, ""},
+		"none does":   {whole, ""},
+		"some stream": {streams + streams + whole, ": 2 recorded bodies ask for a stream and 1 do not, only the former have a time to first token (warning)\n"},
+	} {
+		path := write(t, "bodies.jsonl", test.file)
+		got := execute("check", "dataset", "--format=raw_payload", path)
+		want := test.want
+		if want != "" {
+			want = path + want
+		}
+		if got.code != exitOK || got.stderr != want {
+			t.Errorf("%s: exit code %d and %q, want %q", name, got.code, got.stderr, want)
+		}
+	}
+}

@@ -70,6 +70,9 @@ func runOnce(s *session, o *runOptions) int {
 		s.complainf("%v", err)
 		return exitUsage
 	}
+	if !s.rehearse(&gc) {
+		return exitFailure
+	}
 	observer := reportCollectors{}
 	for i := range gc.Targets {
 		observer[gc.Targets[i].Name] = report.NewCollector(gc.Targets[i].SLOs)
@@ -158,7 +161,7 @@ func (o *runOptions) meta(t *targetConfig, e *engine) report.Meta {
 		URL:       t.PublicURL(),
 		Model:     t.Model,
 		Endpoint:  string(t.Endpoint.Type),
-		Streaming: t.Workload.Stream,
+		Streaming: t.Features().Streaming,
 		Workload: report.Workload{
 			Name:         t.WorkloadName,
 			InputTokens:  report.Length{Mean: t.Workload.InputTokens.Mean, Stddev: t.Workload.InputTokens.Stddev},

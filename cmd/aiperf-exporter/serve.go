@@ -23,7 +23,7 @@ func serveCommand(app *kingpin.Application) command {
 			return exitUsage
 		}
 		c, gc, ok := s.load()
-		if !ok {
+		if !ok || !s.rehearse(&gc) {
 			return exitFailure
 		}
 		return serve(s, o, c, gc, nil)

@@ -65,9 +65,6 @@ func (s *session) load() (c *config.Config, gc generator.Config, ok bool) {
 		gc, err = c.Generator()
 	}
 	if err == nil {
-		err = gc.Rehearse()
-	}
-	if err == nil {
 		return c, gc.Part(s.shard), true
 	}
 	fmt.Fprintln(s.stderr, err)
@@ -75,6 +72,15 @@ func (s *session) load() (c *config.Config, gc generator.Config, ok bool) {
 		s.complainf("name a configuration with --config.file, or see it work without one: %s demo", program)
 	}
 	return nil, generator.Config{}, false
+}
+
+// rehearse tells what keeps a target from being asked at all. If there is nothing, it gives true.
+func (s *session) rehearse(gc *generator.Config) bool {
+	err := gc.Rehearse()
+	if err != nil {
+		fmt.Fprintln(s.stderr, err)
+	}
+	return err == nil
 }
 
 // width is that of the terminal, 100 columns where there is none.

@@ -89,33 +89,40 @@ func (c *Client) plain(ctx context.Context, text string, special bool) (int, err
 
 var errNone = errors.New("answer without tokens")
 
-// counted reads an answer: {"count", "tokens"} of vLLM and SGLang, {"tokens"} of llama.cpp, or the list of TGI, which has the special tokens
-// in any case. They stand for nothing of the text.
-func counted(answer []byte, special bool) (n int, err error) {
+// counted reads an answer.
+func counted(answer []byte, special bool) (int, error) {
+	read := readObject
 	if bytes.HasPrefix(bytes.TrimSpace(answer), []byte("[")) {
-		var tokens []struct{ Start, Stop int }
-		if err := json.Unmarshal(answer, &tokens); err != nil {
-			return 0, err
-		}
-		for _, token := range tokens {
-			if special || token.Stop > token.Start {
-				n++
-			}
-		}
-	} else {
-		var told struct {
-			Count  int
-			Tokens []json.RawMessage
-		}
-		if err := json.Unmarshal(answer, &told); err != nil {
-			return 0, err
-		}
-		if n = told.Count; n == 0 {
-			n = len(told.Tokens)
+		read = readList
+	}
+	n, err := read(answer, special)
+	if err == nil && n <= 0 {
+		err = errNone
+	}
+	return n, err
+}
+
+// readObject reads {"count", "tokens"} of vLLM and SGLang, or {"tokens"} of llama.cpp. They have special tokens only if those were asked for.
+func readObject(answer []byte, _ bool) (int, error) {
+	var told struct {
+		Count  int
+		Tokens []json.RawMessage
+	}
+	err := json.Unmarshal(answer, &told)
+	if told.Count != 0 {
+		return told.Count, err
+	}
+	return len(told.Tokens), err
+}
+
+// readList reads the tokens of TGI, which has the special ones in any case. They stand for nothing of the text.
+func readList(answer []byte, special bool) (n int, err error) {
+	var tokens []struct{ Start, Stop int }
+	err = json.Unmarshal(answer, &tokens)
+	for _, token := range tokens {
+		if special || token.Stop > token.Start {
+			n++
 		}
 	}
-	if n <= 0 {
-		return 0, errNone
-	}
-	return n, nil
+	return n, err
 }

@@ -57,6 +57,7 @@ func (r *recorded) blocks(row *dataset.Row, d *draft) (blocks, error) {
 	out := blocks{fresh: length > ids*size}
 	splits := row.Splits
 	var b strings.Builder
+	b.Grow(int(float64(ids*size) / d.blockFit))
 	for i, id := range row.HashIDs {
 		if len(splits) > 0 && splits[0] == i {
 			out.splits = append(out.splits, b.Len())
@@ -77,16 +78,22 @@ func (r *recorded) blocks(row *dataset.Row, d *draft) (blocks, error) {
 
 // block is the text of an id.
 func (r *recorded) block(file, id uint64, tokens int, d *draft) string {
-	random := r.streams.at(streamBlock, file^mix(id), 0)
-	ruler := d.ruler
-	ruler.perByte = d.blockFit
-	text, _ := ruler.sized(float64(tokens), 0, func(size int) string {
-		var b strings.Builder
-		b.Grow(size)
-		r.corpus.fill(&b, size, random)
-		return b.String()
-	})
-	return text
+	write := func() string {
+		random := r.streams.at(streamBlock, file^mix(id), 0)
+		ruler := d.ruler
+		ruler.perByte = d.blockFit
+		text, _ := ruler.sized(float64(tokens), 0, func(size int) string {
+			var b strings.Builder
+			b.Grow(size)
+			r.corpus.fill(&b, size, random)
+			return b.String()
+		})
+		return text
+	}
+	if d.ruler.tokenizer == nil {
+		return write() // as quickly as it could be looked up
+	}
+	return r.written.get(blockKey{file, id, tokens, d.blockFit}, write)
 }
 
 // beginning is the first tokens of a block.

@@ -18,7 +18,8 @@ import (
 // stays shared, and no pass meets the one before. Recorded bodies are sent as they are.
 type recorded struct {
 	opener
-	data *dataset.Dataset
+	data    *dataset.Dataset
+	written blockCache // by a tokenizer
 
 	first    string  // position of the first row that was read: it comes again when a pass ends
 	pass     uint64  // over the file, as far as its order tells
@@ -131,19 +132,17 @@ func (r *recorded) whole(c *conversation, d *draft, turn *Turn) error {
 	row := c.row
 	o, wish := r.open(c, d, row.Prompt.System)
 	messages := row.Prompt.Messages
-	if len(messages) == 0 {
+	switch {
+	case len(messages) == 0:
 		texts, err := r.made(c, d, o.head, wish)
 		if err != nil {
 			return err
 		}
 		messages = userSays(texts)
 		if len(texts) == 1 { // the server's template adds something for each message
-			turn.PromptBytes = len(o.system) + len(texts[0])
-			if d.ruler.tokenizer != nil {
-				turn.textTokens = d.ruler.tokens(o.system) + d.ruler.tokens(texts[0])
-			}
+			teach(turn, d, o.system, texts[0])
 		}
-	} else if o.head != "" {
+	case o.head != "":
 		var err error
 		if messages, err = headed(messages, o.head); err != nil {
 			return err
@@ -156,6 +155,14 @@ func (r *recorded) whole(c *conversation, d *draft, turn *Turn) error {
 	c.system = o.system
 	c.say(turn, messages...)
 	return nil
+}
+
+// teach has the server's count of the turn learned from.
+func teach(turn *Turn, d *draft, system, text string) {
+	turn.PromptBytes = len(system) + len(text)
+	if d.ruler.tokenizer != nil {
+		turn.textTokens = d.ruler.tokens(system) + d.ruler.tokens(text)
+	}
 }
 
 // delta makes a turn that adds to what was said before.

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/aiperf-exporter/aiperf-exporter/test/process"
 	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
 )
 
@@ -43,11 +42,14 @@ var healthy = map[string]string{
 	"Name a colour.":                 "The sky has a colour that most people like: blue, as it is on a clear day.",
 }
 
-// sick are servers that went wrong silently, with the checks that find them; "" = only the fingerprint does.
-var sick = []struct {
-	name, check string
-	answer      func(question string) reply
-}{
+// sickness is how a server goes wrong silently.
+type sickness struct {
+	name   string
+	check  string // that finds it; "" = only the fingerprint does
+	answer func(question string) reply
+}
+
+var sick = []sickness{
 	{"weights that only say !", "no_garbage", func(string) reply { return reply{model: "peer", text: strings.Repeat("!", 80)} }},
 	{"a loop", "no_repetition", func(string) reply { return reply{model: "peer", text: strings.Repeat("Paris three blue ", 30)} }},
 	{"another model of the same name", "regex", func(string) reply {
@@ -59,89 +61,88 @@ var sick = []struct {
 	{"a model that says its name", "", func(q string) reply { return reply{model: "peer-v2", text: healthy[q]} }},
 }
 
-func TestSilentChangesOfTheServerShowAtOnce(t *testing.T) {
-	t.Parallel()
-	var state atomic.Int64 // which of the sick, -1 = healthy
-	state.Store(-1)
-	p := startPeer(t, func(w http.ResponseWriter, _ *http.Request, q *question) {
+// patient is a server that is healthy until it is infected with one of the sick.
+type patient struct {
+	*peer
+	sick atomic.Pointer[func(question string) reply]
+}
+
+func startPatient(t *testing.T) *patient {
+	t.Helper()
+	p := &patient{}
+	p.peer = startPeer(t, func(w http.ResponseWriter, _ *http.Request, q *question) {
 		a := reply{model: "peer", text: healthy[q.last()]}
-		if i := state.Load(); i >= 0 {
-			a = sick[i].answer(q.last())
+		if answer := p.sick.Load(); answer != nil {
+			a = (*answer)(q.last())
 		}
 		a.input, a.output = 20, q.chat.MaxTokens
 		a.write(w)
 	})
-	baseline := filepath.Join(t.TempDir(), "baseline.json")
-	config := fmt.Sprintf(watched, p.url, baseline)
-	e := serve(t, config)
+	return p
+}
+
+// compared waits until so many answers are the same as the baseline's, and gives the series.
+func compared(t *testing.T, e exporter, same float64) scrape.Families {
+	t.Helper()
 	eventually(t, patience, func() error {
-		if n := e.scrape(t).Sum("aiperf_output_fingerprint_total", scrape.Labels{"result": "same"}); n < 10 {
+		if n := e.scrape(t).Sum("aiperf_output_fingerprint_total", scrape.Labels{"result": "same"}); n < same {
 			return fmt.Errorf("%v answers are known to be the same", n)
 		}
 		return nil
 	})
-	f := e.scrape(t)
+	return e.scrape(t)
+}
+
+func TestSilentChangesOfTheServerShowAtOnce(t *testing.T) {
+	t.Parallel()
+	learned := filepath.Join(t.TempDir(), "baseline.json")
+	e := serve(t, fmt.Sprintf(watched, startPatient(t).url, learned))
+	f := compared(t, e, 10)
 	if n := f.Sum("aiperf_output_fingerprint_total", scrape.Labels{"result": "changed"}) + f.Sum("aiperf_request_errors_total", nil); n != 0 {
 		t.Errorf("%v answers of a healthy server have changed or are errors", n)
 	}
 	if code, _ := stop(t, e); code != 0 {
 		t.Fatalf("exit code %d, want 0", code)
 	}
-	if content, err := os.ReadFile(baseline); err != nil || strings.Contains(string(content), "Paris") {
-		t.Fatalf("the baseline is not there or has text in it: %v", err)
+	baseline, err := os.ReadFile(learned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(baseline), "Paris") {
+		t.Error("the baseline has text in it")
 	}
 	for i := range sick {
-		t.Run(sick[i].name, func(t *testing.T) {
-			found(t, p, config, int64(i), &state)
+		s := &sick[i]
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := startPatient(t)
+			e := serve(t, fmt.Sprintf(watched, p.url, file(t, "baseline.json", string(baseline))))
+			before := compared(t, e, 3)
+			if n := before.Sum("aiperf_output_fingerprint_total", scrape.Labels{"result": "unknown"}); n != 0 {
+				t.Errorf("%v answers are not compared with the baseline of the process before", n)
+			}
+			p.sick.Store(&s.answer)
+			// One answer may be on the way, then one to each of the three questions.
+			p.waitFor(t, "watched", len(p.asked("watched"))+5)
+			diagnose(t, s, before, e.scrape(t))
 		})
 	}
 }
 
-// found checks that a daemon that starts from the baseline finds out about a change with the first answers to each question.
-func found(t *testing.T, p *peer, config string, which int64, state *atomic.Int64) {
+// diagnose checks what the series say of a sick server that was healthy before.
+func diagnose(t *testing.T, s *sickness, before, f scrape.Families) {
 	t.Helper()
-	state.Store(-1)
-	e := serve(t, config)
-	fingerprints := func(f scrape.Families) map[string]float64 {
-		return f.By("aiperf_output_fingerprint_total", "result", nil)
-	}
-	eventually(t, patience, func() error {
-		if n := fingerprints(e.scrape(t))["same"]; n < 3 {
-			return fmt.Errorf("%v answers are the same", n)
-		}
-		return nil
-	})
-	before := e.scrape(t)
-	if n := fingerprints(before)["unknown"]; n != 0 {
-		t.Errorf("%v answers are not compared with the baseline of the process before", n)
-	}
-	state.Store(which)
-	// One answer may be on the way, then one to each of the three questions.
-	sofar := len(p.asked("watched"))
-	p.waitFor(t, "watched", sofar+5)
-	f := e.scrape(t)
-	changed, hash := fingerprints(f)["changed"], f.Sum("aiperf_target_served_model_hash", nil) != before.Sum("aiperf_target_served_model_hash", nil)
-	renamed := sick[which].answer("").model != "peer"
-	if hash != renamed || (changed > 0) == renamed {
-		t.Errorf("%v answers changed and the name of the model changed: %v", changed, hash)
+	changed := f.Sum("aiperf_output_fingerprint_total", scrape.Labels{"result": "changed"}) > 0
+	const hash = "aiperf_target_served_model_hash"
+	renamed := s.answer("").model != "peer"
+	if other := f.Sum(hash, nil) != before.Sum(hash, nil); other != renamed || changed == renamed {
+		t.Errorf("answers changed: %v, the model's name changed: %v", changed, other)
 	}
 	failures := f.By("aiperf_answer_check_failures_total", "check", nil)
-	if check := sick[which].check; check != "" && failures[check] == 0 || check == "" && len(failures) > 0 {
-		t.Errorf("failed checks %v, want %q", failures, check)
+	if s.check != "" && failures[s.check] == 0 || s.check == "" && len(failures) > 0 {
+		t.Errorf("failed checks %v, want %q", failures, s.check)
 	}
-	if errs := f.Sum("aiperf_request_errors_total", scrape.Labels{"error_class": "content_check"}); (errs > 0) != (sick[which].check != "") {
+	if errs := f.Sum("aiperf_request_errors_total", scrape.Labels{"error_class": "content_check"}); (errs > 0) != (s.check != "") {
 		t.Errorf("%v errors of class content_check", errs)
 	}
-	if code, err := shutdown(t, e); code != 0 || err != nil {
-		t.Error(code, err)
-	}
-}
-
-// shutdown ends the daemon, which gives the baseline free.
-func shutdown(t *testing.T, e exporter) (int, error) {
-	t.Helper()
-	if err := e.Terminate(); err != nil {
-		return 0, err
-	}
-	return e.Wait(process.Within(t, patience))
 }

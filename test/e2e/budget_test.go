@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,11 +27,14 @@ func noon() string {
 
 // spenders each have a limit of their own, which they would exceed within seconds: URL, zone. An answer has 4 tokens, of $0.001 each.
 const spenders = `
+global: {max_in_flight: 1000}
 workloads:
   short: {input_tokens: 32, output_tokens: 4}
 loads:
   flood: {mode: poisson, rate: 100, max_in_flight: 4}
+  crowd: {mode: poisson, rate: 600, max_in_flight: 200}
 targets:
+  - {name: crowd, url: %[1]q, model: peer, endpoint: {type: chat}, workload: short, load: crowd, budget: {requests_per_day: 1000, tz: %[2]s}}
   - {name: requests, url: %[1]q, model: peer, endpoint: {type: chat}, workload: short, load: flood, budget: {requests_per_day: 200, tz: %[2]s}}
   - {name: tokens, url: %[1]q, model: peer, endpoint: {type: chat}, workload: short, load: flood, budget: {output_tokens_per_day: 800, tz: %[2]s}}
   - name: dollars
@@ -45,7 +49,12 @@ targets:
 // A daemon that is killed again and again never spends more than it may, and tells from a limit that an outage is none.
 func TestBudgetsHoldOverCrashes(t *testing.T) {
 	t.Parallel()
-	p := startPeer(t, plain)
+	p := startPeer(t, func(w http.ResponseWriter, r *http.Request, q *question) {
+		if q.target == "crowd" { // so that many are killed
+			time.Sleep(400 * time.Millisecond)
+		}
+		plain(w, r, q)
+	})
 	config, state := fmt.Sprintf(spenders, p.url, noon()), "--budget.state-file="+filepath.Join(t.TempDir(), "budget.json")
 	const crashes = 6
 	for range crashes {
@@ -63,7 +72,7 @@ func TestBudgetsHoldOverCrashes(t *testing.T) {
 	e := serve(t, config, state)
 	eventually(t, patience, func() error {
 		f := e.scrape(t)
-		for _, target := range []string{"requests", "tokens", "dollars"} {
+		for _, target := range []string{"requests", "tokens", "dollars", "crowd"} {
 			if f.Sum("aiperf_arrivals_dropped_total", scrape.Labels{"target": target, "reason": "budget"}) < 20 {
 				return fmt.Errorf("%s has not dropped 20 arrivals for its budget", target)
 			}
@@ -85,6 +94,11 @@ func TestBudgetsHoldOverCrashes(t *testing.T) {
 	if code, _ := stop(t, e); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
+	// Each crash may waste all that ran, so that there is no least number.
+	if n := len(p.asked("crowd")); n > 1000 {
+		t.Errorf("crowd: the server has seen %d requests, want 1000 at most", n)
+	}
+	t.Logf("at most %d requests of the crowd ran at the same time, of %d in all", p.peak("crowd"), len(p.asked("crowd")))
 }
 
 // careful has limits that it does not reach: URL, zone, whether it is paused.

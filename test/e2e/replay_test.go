@@ -106,7 +106,7 @@ const nonceSize = 16
 // Each request of the trace has the whole conversation in it. What the recording shares stays shared, within a pass only.
 func TestPromptsOfATraceShareWhatTheRecordingShared(t *testing.T) {
 	t.Parallel()
-	p := startPeer(t, func(w http.ResponseWriter, _ *http.Request, q *question) {
+	p := startPeer(t, func(w http.ResponseWriter, _ *http.Request, _ *question) {
 		a := reply{model: "peer", text: "an answer"} // without usage the lengths of blocks stay as they are
 		a.write(w)
 	})

@@ -175,7 +175,7 @@ func watch(t *testing.T, config string, answers float64) scrape.Families {
 	}
 	p := process.ForTest(t, nil, binary, "serve", "--config.file="+write(t, config), "--web.listen-address="+address)
 	url := "http://" + address
-	if err := p.Ready(process.Within(t, time.Minute), url+"/-/ready"); err != nil {
+	if err = p.Ready(process.Within(t, time.Minute), url+"/-/ready"); err != nil {
 		t.Fatal(err)
 	}
 	err = process.Until(process.Within(t, 2*startup), func() error {

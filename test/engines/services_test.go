@@ -34,7 +34,7 @@ type engine struct {
 type service struct {
 	name      string
 	arguments []string // beside those of the engine
-	rate      float64  // requests per second and target, such that requests overlap but there are moments without any
+	rate      float64  // requests per second and target, such that requests overlap
 	targets   []target
 	// silent: answers do not say how many tokens the prompt had.
 	silent bool
@@ -62,7 +62,7 @@ var enginesByName = map[string]engine{
 		output: "llamacpp:tokens_predicted_total",
 		input:  []string{"llamacpp:prompt_tokens_total", "llamacpp:prompt_tokens_cached_total"},
 		services: []service{
-			{name: "texts", rate: 0.5, targets: texts, whole: true},
+			{name: "texts", rate: 1, targets: texts, whole: true},
 			{name: "vectors", rate: 3, arguments: []string{"--embedding", "--pooling", "mean"}, targets: vectors},
 			{
 				name: "documents", rate: 3, arguments: []string{"--reranking"},
@@ -90,7 +90,7 @@ var enginesByName = map[string]engine{
 		output:      "vllm:generation_tokens_total",
 		input:       []string{"vllm:prompt_tokens_total"},
 		services: []service{
-			{name: "texts", rate: 0.2, targets: texts, whole: true},
+			{name: "texts", rate: 0.3, targets: texts, whole: true},
 			{
 				name: "vectors and documents", rate: 1, arguments: []string{"--runner", "pooling", "--convert", "embed"},
 				targets: slices.Concat(vectors, []target{
@@ -150,7 +150,7 @@ func (s *service) config(t *testing.T, url, load string) string {
 	fmt.Fprintf(&out, configuration, bodies, s.rate)
 	for i, target := range s.targets {
 		fmt.Fprintf(&out, "  - {name: %s, url: %q, model: tiny, endpoint: %s, workload: %s, load: %s, seed: %d}\n",
-			target.name, url, target.endpoint, target.workload, load, i+1)
+			target.name, url, target.endpoint, target.workload, load, i+2)
 	}
 	return out.String()
 }

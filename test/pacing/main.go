@@ -80,12 +80,12 @@ func measureAll(ctx context.Context, binary string, chosen []scenario, length ti
 		"load", "asked", "arrived", "dropped", "share", "mean gap", "CV", "in theory", "lag p50", "lag p99", "lag max")
 	for i := range chosen {
 		l := &chosen[i]
-		length := cmp.Or(length, l.length)
-		r, err := l.measure(ctx, binary, server, folder, length)
+		lasts := cmp.Or(length, l.length)
+		r, err := l.measure(ctx, binary, server, folder, lasts)
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
-		asked := l.asked(length)
+		asked := l.asked(lasts)
 		fmt.Fprintf(stdout, "%-16s %8.0f %8d %8d %7.4f %9.3f %6.3f %9s %8.3f %8.3f %8.3f\n", l.name, asked, len(r.arrivals), r.dropped,
 			float64(len(r.arrivals))/asked, r.gaps().mean()*1e3, r.gaps().cv(), l.theory, r.lag(.5), r.lag(.99), r.lag(1))
 	}
@@ -109,7 +109,7 @@ func (l *scenario) measure(ctx context.Context, binary, program, folder string, 
 	}
 	url := "http://" + address
 	config := filepath.Join(folder, "aiperf-exporter.yml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, configuration, l.workload, l.load, url), 0o600); err != nil {
+	if err = os.WriteFile(config, fmt.Appendf(nil, configuration, l.workload, l.load, url), 0o600); err != nil {
 		return nil, err
 	}
 	exporter, err := process.Start(ctx, nil, binary, "run", "--config.file="+config, "--duration="+length.String(), "--out="+folder, "--records")

@@ -149,6 +149,54 @@ func TestReplayGivesTheRowsOfAgentsByThemselves(t *testing.T) {
 	}
 }
 
+func TestReplayTellsWhichRowOfWhichSessionARowIs(t *testing.T) {
+	t.Parallel()
+	r, err := open(t, config(dataset.WekaTrace, "testdata/good/weka_trace.json")).Recording()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // passes
+		var got []string
+		for {
+			row, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprint(row.Session, " of ", row.Parent, " ", row.Index))
+		}
+		want := []string{"w1 of  0", "w1/a of w1 0", "w1/b of w1 0", "w1/c of w1 0", "w1/a of w1 1", "w1 of  1", "w1 of  2", "w1 of  3", "w1 of  4"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestWhoDrawsASessionMayChangeItsAgents(t *testing.T) {
+	t.Parallel()
+	c := config(dataset.TraceLab, "testdata/good/tracelab.jsonl")
+	c.Sampling = dataset.Random
+	d := open(t, c)
+	for range 30 {
+		session, err := d.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if session.Session != "claude:p" {
+			continue
+		}
+		agents := session.Rows[0].Agents
+		if len(agents) != 1 || len(agents[0].Rows) != 1 || agents[0].Rows[0].InputTokens != 128 {
+			t.Fatalf("the agents are %+v", agents)
+		}
+		agents[0].Rows[0] = dataset.Row{}
+		agents[0] = dataset.Conversation{}
+		session.Rows[0] = dataset.Row{}
+	}
+}
+
 func TestTracesOfAFolderAreReplayedOneBehindTheOther(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
