@@ -180,3 +180,32 @@ func TestBodiesThatStreamAndBodiesThatDoNot(t *testing.T) {
 		t.Errorf("%v times to first token, want 2", got)
 	}
 }
+
+// TestALongAnswerThatIsNoStreamIsNoPrefill: half a minute after its start, a stream without a token is known to have been in prefill.
+func TestALongAnswerThatIsNoStreamIsNoPrefill(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]bool{
+		`{"model":"m","messages":[{"role":"user","content":"x"}]}`:               false,
+		`{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true}`: true,
+	} {
+		file := filepath.Join(t.TempDir(), "bodies.jsonl")
+		if err := os.WriteFile(file, []byte(body+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			var rg *rig
+			server := &lazily{make: func() client { return serving(rg.clock, 50*time.Second) }}
+			play(t, 60*time.Second, server, func(r *rig) {
+				rg = r
+				r.config.Load.Mode, r.config.Load.Concurrency = load.Closed, 1
+				r.config.Workload.Dataset = dataset.DefaultConfig()
+				r.config.Workload.Dataset.Format, r.config.Workload.Dataset.File = dataset.RawPayload, file
+			}, func(*generator.Target) {
+				wait(45 * time.Second)
+				if got := rg.series(t, "aiperf_phase_request_seconds_total", "phase", "prefill"); (got > 0) != want {
+					t.Errorf("%s was in prefill for %v s", body, got)
+				}
+			})
+		})
+	}
+}

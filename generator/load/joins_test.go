@@ -112,7 +112,7 @@ func TestAJoinEndsWithAnAgentThatIsDropped(t *testing.T) {
 
 func TestAPauseEndsWhatWaitsForAgents(t *testing.T) {
 	t.Parallel()
-	turns := recorded(timed(1, 0), agentOf(1, timed(2, 0)), joining(timed(1, 20), 2), timed(1, 30), timed(1, 5000), alone(6000))
+	turns := recorded(timed(1, 0), agentOf(1, timed(2, 0)), joining(timed(1, 20), 2), timed(1, 30), timed(1, 5000), timed(1, 5100), alone(6000))
 	s := load.NewSchedule(replay(t, once), &load.Origin{}, turns)
 	p, a := s.Pop(), s.Pop()
 	s.Ended(p, 1e6, 2e6)
@@ -123,8 +123,12 @@ func TestAPauseEndsWhatWaitsForAgents(t *testing.T) {
 	}
 	next := s.Pop()
 	s.Ended(a, 1e6, 5500e6)
-	if at, ok := s.Peek(); next.Entry != 5 || next.Ready != 5000e6 || !ok || at != 6000e6 {
-		t.Errorf("entry %d at %d, then one at %d", next.Entry, next.Ready, at)
+	if last := s.Pop(); next.Entry != 5 || next.Ready != 5000e6 || last.Entry != 7 {
+		t.Errorf("entry %d at %d, then entry %d while that runs", next.Entry, next.Ready, last.Entry)
+	}
+	s.Ended(next, 5000e6, 7000e6)
+	if last := s.Pop(); last.Entry != 6 || last.Ready != 7000e6 {
+		t.Errorf("entry %d at %d comes last", last.Entry, last.Ready)
 	}
 }
 

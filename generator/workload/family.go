@@ -67,7 +67,7 @@ func (c *conversation) waits() bool {
 // leave takes a conversation that has ended out of its family.
 func (s *sessions) leave(c *conversation) {
 	for _, agent := range c.agents {
-		agent.parent = nil
+		agent.parent = nil // nothing holds its history any more
 	}
 	p := c.parent
 	if p == nil {

@@ -85,7 +85,7 @@ func TestAgentsRunBesideTheirParentWhichWaitsForThem(t *testing.T) {
 		return turn
 	}
 	p0 := ask(0, "p0")
-	ask(10, "p0#1") // agents do not begin before the answer
+	other := ask(10, "p0#1") // agents do not begin before the answer
 	w.Done(p0, says(1000*1e6, "x"))
 	ask(1249, "p0#2") // nor before the pause that was recorded
 	a0, b0 := ask(1250, "a0"), ask(1250, "b0")
@@ -95,8 +95,11 @@ func TestAgentsRunBesideTheirParentWhichWaitsForThem(t *testing.T) {
 	w.Done(a0, says(1700*1e6, "x"))
 	ask(1949, "p0#5")
 	a1 := ask(1950, "a1")
+	w.Done(other, says(1700*1e6, "x"))
 	w.Done(a1, says(2000*1e6, "x"))
-	p1 := ask(2000, "p1")
+	ask(2000, "a0#1") // it was due at 1950
+	ask(2000, "b0#1")
+	p1 := ask(2000, "p1") // only since its agents have ended
 	w.Done(p1, says(2100*1e6, "x"))
 	p2 := ask(2350, "p2")
 	w.Done(p2, says(2400*1e6, "x"))
@@ -114,9 +117,39 @@ func TestAgentsRunBesideTheirParentWhichWaitsForThem(t *testing.T) {
 	if n := len(p2.Prompt.Messages); n != 3 || whole(p2)[:len(whole(p1))] != whole(p1) {
 		t.Errorf("the third prompt of the parent is %d messages, and begins not as the second", n)
 	}
-	// The parent and its agent a have several turns and have completed, the others are parents that were asked once.
-	if diff := cmp.Diff(workload.Sessions{Active: 6, Completed: 2}, w.Sessions()); diff != "" {
+	// The parent and its agent a have several turns and have completed. Of the others, six are parents and one is an agent.
+	if diff := cmp.Diff(workload.Sessions{Active: 7, Completed: 2}, w.Sessions()); diff != "" {
 		t.Errorf("sessions (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheWordsOfAgentsAreTheirOwn, and the same whichever answers come first.
+func TestTheWordsOfAgentsAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	file := `{"id":"p","block_size":16,"hash_id_scope":"local","requests":[{"t":0,"type":"n","in":60,"out":4},
+		{"t":1,"type":"subagent","agent_id":"a","requests":[{"t":1,"type":"n","in":60,"out":4}]},
+		{"t":1,"type":"subagent","agent_id":"b","requests":[{"t":1,"type":"n","in":60,"out":4}]}]}`
+	texts := func(secondFirst bool) map[string]bool {
+		w := newWorkload(t, recordedConfig(t, dataset.WekaTrace, "w.json", file), 1)
+		roots := []*workload.Turn{pick(t, w, at(0)), pick(t, w, at(0))}
+		out := map[string]bool{withoutNonce(roots[0]): true, withoutNonce(roots[1]): true}
+		if secondFirst {
+			roots[0], roots[1] = roots[1], roots[0]
+		}
+		for _, root := range roots {
+			w.Done(root, says(0, "x"))
+			for range 2 {
+				out[withoutNonce(pick(t, w, at(2000)))] = true
+			}
+		}
+		return out
+	}
+	got := texts(false)
+	if len(got) != 6 {
+		t.Errorf("%d texts of two parents and four agents", len(got))
+	}
+	if diff := cmp.Diff(got, texts(true)); diff != "" {
+		t.Errorf("another order of answers makes other texts:\n%s", diff)
 	}
 }
 

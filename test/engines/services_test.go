@@ -134,7 +134,7 @@ workloads:
   ranking: {input_tokens: 10, passages: {count: 5, tokens: 20}, stream: false}
   recorded: {dataset: {format: inputs_json, file: %[1]q}}
 loads:
-  trickle: {mode: poisson, rate: %[2]g, max_in_flight: 16}
+  trickle: {mode: constant, rate: %[2]g, max_in_flight: 16}
   one: {mode: closed, concurrency: 1, min_interval: 1ms}
 targets:
 `
@@ -150,7 +150,7 @@ func (s *service) config(t *testing.T, url, load string) string {
 	fmt.Fprintf(&out, configuration, bodies, s.rate)
 	for i, target := range s.targets {
 		fmt.Fprintf(&out, "  - {name: %s, url: %q, model: tiny, endpoint: %s, workload: %s, load: %s, seed: %d}\n",
-			target.name, url, target.endpoint, target.workload, load, i+2)
+			target.name, url, target.endpoint, target.workload, load, i+1)
 	}
 	return out.String()
 }
