@@ -75,8 +75,14 @@ func TestAFamilyIsAskedAtEachArrival(t *testing.T) {
 			r.config.Workload.Dataset.DelayCap = 500 * time.Millisecond
 		})
 		wantAsked(t, []askedFor{
-			{"p0", 0, 0}, {"a0", 1000, 1000}, {"b0", 2000, 2000}, {"a1", 3000, 3000}, {"p1", 4000, 4000}, {"p2", 5000, 5000},
-			{"p0", 6000, 6000}, {"a0", 7000, 7000},
+			{"p0", 0, 0},
+			{"a0", 1000, 1000},
+			{"b0", 2000, 2000},
+			{"a1", 3000, 3000},
+			{"p1", 4000, 4000},
+			{"p2", 5000, 5000},
+			{"p0", 6000, 6000},
+			{"a0", 7000, 7000},
 		}, got)
 		records := r.records()
 		parent := records[0].record.Session
@@ -171,6 +177,8 @@ func TestBodiesThatStreamAndBodiesThatDoNot(t *testing.T) {
 				o.measures.TTFT, o.record.Unstreamed)
 		}
 	}
+	server.mu.Lock()
+	defer server.mu.Unlock()
 	for i, want := range []string{"text/event-stream", "application/json"} {
 		if got := server.requests[i].header.Get("Accept"); got != want {
 			t.Errorf("request %d accepts %s, want %s", i, got, want)
