@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,15 +66,14 @@ func serving(clock *metrics.SystemClock, length time.Duration) *simulated {
 
 // lazily makes the server when the clock of the rig is known.
 type lazily struct {
-	client
-
 	make func() client
+
+	once   sync.Once
+	client client
 }
 
 func (l *lazily) Do(ctx context.Context, request *transport.Request, timeline *metrics.Timeline, handler transport.Handler) transport.Answer {
-	if l.client == nil {
-		l.client = l.make()
-	}
+	l.once.Do(func() { l.client = l.make() })
 	return l.client.Do(ctx, request, timeline, handler)
 }
 

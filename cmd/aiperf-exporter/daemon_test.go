@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestDaemonServesUntilItIsAskedToStopAndDrains(t *testing.T) {
@@ -81,6 +82,7 @@ func TestTheLastRequestsCanStillBeScraped(t *testing.T) {
 		}
 		break
 	}
+	<-time.NewTimer(2 * sameSignal).C
 	daemon.signal(t, syscall.SIGTERM)
 	if code := daemon.exit(t); code != exitKilled {
 		t.Errorf("exit code %d, want %d: the wait must not outlive a second signal", code, exitKilled)
@@ -100,6 +102,21 @@ func TestSecondSignalEndsTheDaemonAtOnce(t *testing.T) {
 		t.Errorf("exit code %d, want %d:\n%s", code, exitKilled, daemon.seen.String())
 	}
 	contains(t, "log", daemon.seen.String(), "stopped at once")
+}
+
+// timeout(1) and terminals send a signal to a process and to its group.
+func TestASignalThatComesTwiceIsOne(t *testing.T) {
+	t.Parallel()
+	server := startSlowServer(t)
+	one := start(t, nil, "run", "--config.file="+server.config, "--requests=2", "--grace=1h")
+	<-server.arrived
+	one.signal(t, syscall.SIGTERM)
+	one.signal(t, syscall.SIGTERM)
+	one.await(t, "stopping, once more stops at once")
+	server.release()
+	if code := one.exit(t); code != exitFailure {
+		t.Errorf("exit code %d, want %d:\n%s", code, exitFailure, one.seen.String())
+	}
 }
 
 func TestOtherSignalsDoNotEndTheDaemon(t *testing.T) {
@@ -226,6 +243,7 @@ func TestSecondSignalEndsARunAtOnce(t *testing.T) {
 	<-server.arrived
 	one.signal(t, syscall.SIGINT)
 	one.await(t, "stopping, once more stops at once")
+	<-time.NewTimer(2 * sameSignal).C
 	one.signal(t, syscall.SIGINT)
 	if code := one.exit(t); code != exitKilled {
 		t.Errorf("exit code %d, want %d:\n%s", code, exitKilled, one.seen.String())

@@ -6,7 +6,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
+
+// sameSignal is the time in which the same signal once more is taken for the first: `timeout` and terminals send to the process and to its group.
+const sameSignal = 20 * time.Millisecond
 
 // supervise does work and waits for it. SIGINT or SIGTERM ends its context, after which it should come to its end; a second one ends the
 // wait at once: killed, and nothing that work uses may be touched any more. others are what further signals do.
@@ -20,6 +24,8 @@ func supervise(logger *slog.Logger, others map[os.Signal]func(), work func(ctx c
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	ended := make(chan struct{})
+	var first os.Signal
+	var stopped time.Time
 	go func() {
 		defer close(ended)
 		work(ctx)
@@ -33,11 +39,13 @@ func supervise(logger *slog.Logger, others map[os.Signal]func(), work func(ctx c
 			switch {
 			case known:
 				other()
+			case sig == first && time.Since(stopped) < sameSignal:
 			case ctx.Err() != nil:
 				logger.Warn("stopped at once", slog.String("signal", sig.String()))
 				return true, true
 			default:
 				logger.Info("stopping, once more stops at once", slog.String("signal", sig.String()))
+				first, stopped = sig, time.Now()
 				stop()
 			}
 		}

@@ -3,6 +3,7 @@ package workload
 import (
 	"container/heap"
 	"slices"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -49,7 +50,7 @@ type sessions struct {
 	waiting int   // for their agents
 	bytes   int   // held by idle ones and those that wait
 	now     int64 // latest instant that was told
-	stats   Sessions
+	stats   counts
 }
 
 // Sessions counts the conversations of several turns.
@@ -59,6 +60,13 @@ type Sessions struct {
 	// Completed had all their turns and Failed ended with a failed turn. Truncated would have needed a longer context than is allowed, or were
 	// given up because there were more than 10 000 or they held more than 256 MiB; then the one ends that has waited longest.
 	Completed, Failed, Truncated int64
+}
+
+// counts are what Sessions tells, to be read without waiting for whoever holds the lock of the workload, maybe while a disk hangs.
+type counts struct{ active, completed, failed, truncated atomic.Int64 }
+
+func (c *counts) now() Sessions {
+	return Sessions{Active: int(c.active.Load()), Completed: c.completed.Load(), Failed: c.failed.Load(), Truncated: c.truncated.Load()}
 }
 
 func newSessions() sessions {
@@ -122,12 +130,12 @@ func (s *sessions) put(c *conversation) {
 	for len(s.idle) > 1 && (len(s.idle)+s.waiting > maxIdle || s.bytes > maxHistory) {
 		oldest := s.idle[0]
 		s.remove(oldest)
-		s.end(oldest, &s.stats.Truncated)
+		s.end(oldest, &s.stats.truncated)
 	}
 }
 
 // end forgets a conversation that is not idle, and counts how it ended.
-func (s *sessions) end(c *conversation, how *int64) {
+func (s *sessions) end(c *conversation, how *atomic.Int64) {
 	if c.user != 0 {
 		s.users[c.user] = slices.DeleteFunc(s.users[c.user], func(other *conversation) bool { return other == c })
 		if len(s.users[c.user]) == 0 {
@@ -138,8 +146,8 @@ func (s *sessions) end(c *conversation, how *int64) {
 		delete(s.replays, c.replay)
 	}
 	if c.several() {
-		s.stats.Active--
-		*how++
+		s.stats.active.Add(-1)
+		how.Add(1)
 	}
 	s.leave(c)
 }

@@ -30,7 +30,7 @@ func (w *Workload) spawn(c *conversation, row *dataset.Row, now int64) {
 		agent.hold(recorded.Rows)
 		agent.due = now + int64(recorded.Rows[0].Delay)
 		if agent.several() {
-			w.sessions.stats.Active++
+			w.sessions.stats.active.Add(1)
 		}
 		if c.agents == nil {
 			c.agents = map[string]*conversation{}

@@ -188,7 +188,7 @@ func userSays(texts []string) []prompt.Message {
 	return out
 }
 
-// headed puts a text in front of the first message. The messages of the row stay as they are.
+// headed puts a text in front of that of the first message, if it has one. The messages of the row stay as they are.
 func headed(messages []prompt.Message, head string) ([]prompt.Message, error) {
 	out := slices.Clone(messages)
 	first := &out[0]
@@ -199,8 +199,7 @@ func headed(messages []prompt.Message, head string) ([]prompt.Message, error) {
 	}
 	i := slices.IndexFunc(first.Parts, func(p prompt.Part) bool { return p.Kind == prompt.Text })
 	if i < 0 {
-		first.Parts = slices.Insert(slices.Clone(first.Parts), 0, prompt.Part{Text: head})
-		return out, nil
+		return messages, nil // a number as its only text would be something else to ask
 	}
 	first.Parts = slices.Clone(first.Parts)
 	first.Parts[i].Text = join(head, first.Parts[i].Text)

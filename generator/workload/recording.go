@@ -146,7 +146,7 @@ func (w *Workload) prepareRecorded(key uint64) (*conversation, draft, error) {
 	c := w.replayed(&kept, session)
 	d := w.draw(c)
 	if !w.fits(c, &d) && c.asked > 0 {
-		w.sessions.end(c, &w.sessions.stats.Truncated)
+		w.sessions.end(c, &w.sessions.stats.truncated)
 		c = w.replayed(&kept, session)
 		d = w.draw(c)
 	}
@@ -184,7 +184,7 @@ func (w *Workload) replayed(kept *keptRow, session sessionKey) *conversation {
 	if goesOn && w.sessions.replays[session] == nil {
 		c.replay, c.turns = session, math.MaxInt // the recording does not say which turn is the last
 		w.sessions.replays[session] = c
-		w.sessions.stats.Active++
+		w.sessions.stats.active.Add(1)
 	}
 	return c
 }
@@ -218,7 +218,7 @@ func (s *sessions) endReplays(pass uint64) {
 	for key, c := range s.replays {
 		if key.pass+1 < pass && c.place >= 0 {
 			s.remove(c)
-			s.end(c, &s.stats.Completed)
+			s.end(c, &s.stats.completed)
 		}
 	}
 }

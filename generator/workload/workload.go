@@ -7,6 +7,7 @@ import (
 	"math"
 	mathrand "math/rand/v2"
 	"sync"
+	"sync/atomic"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/seed"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/tokenizer"
@@ -137,7 +138,7 @@ func (w *Workload) Next(p Pick) (*Turn, error) {
 	turn, err := w.asker.ask(c, &d)
 	if err != nil {
 		w.mu.Lock()
-		w.sessions.end(c, &w.sessions.stats.Failed)
+		w.sessions.end(c, &w.sessions.stats.failed)
 		w.mu.Unlock()
 		return nil, err
 	}
@@ -176,7 +177,7 @@ func (w *Workload) prepare(p Pick) (*conversation, draft, error) {
 		if d := w.draw(c); w.fits(c, &d) {
 			return c, d, nil
 		}
-		w.sessions.end(c, &w.sessions.stats.Truncated)
+		w.sessions.end(c, &w.sessions.stats.truncated)
 	}
 	return nil, draft{}, errNothingFits
 }
@@ -195,7 +196,7 @@ func (w *Workload) begin(user uint64) (*conversation, error) {
 		c.nonce = w.nonce(c.number)
 	}
 	if err := w.asker.begin(w, c); err != nil {
-		w.sessions.end(c, new(int64))
+		w.sessions.end(c, new(atomic.Int64))
 		return nil, err
 	}
 	if user != 0 && !w.users[user] {
@@ -205,7 +206,7 @@ func (w *Workload) begin(user uint64) (*conversation, error) {
 		}
 	}
 	if c.several() {
-		w.sessions.stats.Active++
+		w.sessions.stats.active.Add(1)
 	}
 	return c, nil
 }
@@ -246,7 +247,7 @@ func (w *Workload) Done(turn *Turn, end End) {
 	w.sessions.now = end.Now
 	switch {
 	case end.Unsent && c.row != nil && c.rows == nil && c.replay == sessionKey{}:
-		w.sessions.end(c, new(int64)) // a recorded turn that stands alone
+		w.sessions.end(c, new(atomic.Int64)) // a recorded turn that stands alone
 		return
 	case end.Unsent:
 		c.asked--
@@ -258,7 +259,7 @@ func (w *Workload) Done(turn *Turn, end End) {
 		w.sessions.put(c)
 		return
 	case !end.OK:
-		w.sessions.end(c, &w.sessions.stats.Failed)
+		w.sessions.end(c, &w.sessions.stats.failed)
 		return
 	}
 	if c.rows != nil {
@@ -266,7 +267,7 @@ func (w *Workload) Done(turn *Turn, end End) {
 		w.spawn(c, &row, end.Now)
 	}
 	if c.asked >= c.turns {
-		w.sessions.end(c, &w.sessions.stats.Completed)
+		w.sessions.end(c, &w.sessions.stats.completed)
 		return
 	}
 	c.answered(turn, &end, w.calibration.perByte)
@@ -308,9 +309,7 @@ func (w *Workload) Learn(turn *Turn, promptTokens int64) {
 
 // Sessions counts the conversations of several turns.
 func (w *Workload) Sessions() Sessions {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.sessions.stats
+	return w.sessions.stats.now()
 }
 
 // Questions are the texts that Turn.Fixed numbers from 1; none if there are none, or if they are not asked as they stand.
