@@ -28,12 +28,12 @@ func sweepSeries() []Series {
 			Help: "Sum over requests of their time in the phase, up to the watermark: its rate is the mean concurrency.",
 		},
 		{
-			Name: "aiperf_phase_throughput_tokens_per_second", Kind: Histogram, Scope: PerTarget, Unit: "tokens per second", Labels: []Label{phase, state},
+			Name: "aiperf_phase_throughput_tokens_per_second", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "tokens per second", Labels: []Label{phase, state},
 			Bounds: boundsPhaseRate, weighted: true,
 			Help: "Throughput of all requests in the phase together, weighted by how long it lasted; weights are microseconds. idle: nothing was in the phase, so that both states together are all of the time.",
 		},
 		{
-			Name: "aiperf_phase_throughput_tokens_per_second_per_user", Kind: Histogram, Scope: PerTarget, Unit: "tokens per second", Labels: []Label{phase, state},
+			Name: "aiperf_phase_throughput_tokens_per_second_per_user", Kind: Histogram, Scope: PerTarget, when: streams, Unit: "tokens per second", Labels: []Label{phase, state},
 			Bounds: boundsPhaseUserRate, weighted: true,
 			Help: "Throughput of the phase over the number of requests in it, weighted by how long it lasted; weights are microseconds.",
 		},
@@ -51,11 +51,11 @@ func sweepSeries() []Series {
 			Help: "Time from the watermark to now: how long the oldest prefill or gap between events has been open, 30 seconds at most.",
 		},
 		{
-			Name: "aiperf_sweep_decode_tokens_total", Kind: Counter, Scope: PerTarget, Unit: "tokens", Labels: []Label{{"accounting", attributions}},
+			Name: "aiperf_sweep_decode_tokens_total", Kind: Counter, Scope: PerTarget, when: streams, Unit: "tokens", Labels: []Label{{"accounting", attributions}},
 			Help: "Output tokens after the first content event by how their number was known: usage_chunk (told by the events), estimated (usual tokens for each event), even_spread (count at the end over all gaps). Late tokens are left out.",
 		},
 		{
-			Name: "aiperf_sweep_late_tokens_total", Kind: Counter, Scope: PerTarget, Unit: "tokens",
+			Name: "aiperf_sweep_late_tokens_total", Kind: Counter, Scope: PerTarget, when: streams, Unit: "tokens",
 			Help: "Tokens that are in aiperf_phase_tokens_total but in no histogram of throughput: their time had been settled when they became known.",
 		},
 		{

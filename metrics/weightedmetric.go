@@ -18,6 +18,9 @@ type weightedChild struct {
 }
 
 func (t *Target) addWeighted(name string, of *weighted, labels ...string) {
+	if !t.store.named[name].of(&t.info.Features) {
+		return
+	}
 	desc := t.store.descs[name]
 	t.weighted = append(t.weighted, weightedChild{
 		desc:   desc,

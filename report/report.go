@@ -73,6 +73,8 @@ type Report struct {
 	Successes, Failures, Cancelled int64 // without warm-up
 	Abandoned                      int64 // of Cancelled, those that the load wanted to be
 	WarmUp                         int64
+	Items                          map[metrics.Product]int64 // vectors, documents or images of the successes
+	AudioSeconds                   float64                   // of the clips that were transcribed
 	Dropped                        map[metrics.DropReason]int64
 
 	Errors []ErrorCount // most frequent first

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -202,8 +204,24 @@ func (r *Report) outcome(t *table) {
 		parts = append(parts, fmt.Sprintf("%s never sent (%s)", count(dropped, "arrival"), strings.Join(reasons, ", ")))
 	}
 	t.entry("Outcome", strings.Join(parts, ", "))
+	r.given(t)
 	for i := range r.Errors {
 		t.failure(&r.Errors[i], i == 0)
+	}
+}
+
+// given says what came that is no token.
+func (r *Report) given(t *table) {
+	seconds := r.End.Sub(r.Start).Seconds()
+	for _, product := range slices.Sorted(maps.Keys(r.Items)) {
+		n, what := r.Items[product], string(product)
+		if product.Generates() { // of a protocol that may answer with anything
+			what = "vectors or documents"
+		}
+		t.entry("Given", fmt.Sprintf("%d %s, %.4g/s", n, what, float64(n)/seconds))
+	}
+	if r.AudioSeconds > 0 {
+		t.entry("Given", fmt.Sprintf("the text of %.4g seconds of audio", r.AudioSeconds))
 	}
 }
 

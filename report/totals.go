@@ -45,6 +45,7 @@ func (r *Report) count(judged bool) *totals {
 	t := &totals{judged: judged, sums: map[string]float64{}}
 	r.tokenSources = map[string]map[metrics.TokenSource]int64{"input": {}, "output": {}}
 	r.finish = map[metrics.FinishReason]int64{}
+	r.Items = map[metrics.Product]int64{}
 	failures := map[ErrorCount]*ErrorCount{}
 	var window span
 	for i := range r.samples {
@@ -118,7 +119,13 @@ func (r *Report) countSuccess(t *totals, s *sample) {
 	}
 	t.coalesced += record.Coalesced
 	r.tokenSources["input"][record.InputSource]++
-	r.tokenSources["output"][record.OutputSource]++
+	if record.Product.Generates() { // else there is nothing to know
+		r.tokenSources["output"][record.OutputSource]++
+	}
+	if record.Items > 0 {
+		r.Items[record.Product] += record.Items
+	}
+	r.AudioSeconds += record.AudioSeconds
 	if record.Finish != "" {
 		r.finish[record.Finish]++
 	}

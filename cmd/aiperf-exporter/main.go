@@ -53,7 +53,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	app.Flag("config.file", "Configuration file; may be repeated, later files are merged over earlier ones.").Default(defaultFile).StringsVar(&s.files)
 	app.Flag("config.expand-env", "Expand ${VAR} and ${VAR:-default} in values of the configuration.").Default("true").BoolVar(&s.expandEnv)
 	app.Flag("shard", "Part of the load that this process carries, INDEX/COUNT: 0/4 to 3/4 share what one without the flag would send.").PlaceHolder("INDEX/COUNT").SetValue(&shardValue{&s.shard})
-	app.Flag("budget.state-file", "File that keeps what budgets have spent, so that a restart does not forget it. One for each process.").StringVar(&s.stateFile)
+	app.Flag("budget.state-file", "File that keeps what budgets have spent, so that a restart does not forget it. One for each process.").PlaceHolder("FILE").StringVar(&s.stateFile)
 	logging := &promslog.Config{Writer: stderr}
 	flag.AddFlags(app, logging)
 	commands := slices.Concat([]command{serveCommand(app)}, checkCommands(app), []command{runCommand(app), seriesCommand(app), demoCommand(app)})
