@@ -90,12 +90,12 @@ func (c *Config) credential(t *Target) transport.Credential {
 	if source == nil {
 		return nil
 	}
+	name, prefix := t.Endpoint.Credential()
 	return func() (header, value string, err error) {
 		key, err := source.Value()
 		if err != nil {
 			return "", "", err
 		}
-		header, value = t.Endpoint.Credential(key.Reveal())
-		return header, value, nil
+		return name, prefix + key.Reveal(), nil
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint/endpointtest"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
@@ -119,4 +121,34 @@ func told(n metrics.Count, source metrics.TokenSource) *int64 {
 		return nil
 	}
 	return &n.N
+}
+
+func TestTheExpectationsOfARowAreJudgedAndNeverIgnored(t *testing.T) {
+	t.Parallel()
+	const answered = `{"choices":[{"message":{"content":"Budapest"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`
+	for name, test := range map[string]struct {
+		expect  string
+		outcome metrics.Outcome
+		class   metrics.ErrorClass
+		checks  []string
+	}{
+		"one that holds":           {`{"contains": "budapest", "ignore_case": true}`, metrics.Success, "", nil},
+		"one that does not":        {`[{"contains": "Vienna"}, {"regex": "^B"}]`, metrics.Failure, metrics.ErrContentCheck, []string{"contains"}},
+		"one that nobody can read": {`{"contains": 5}`, metrics.Failure, metrics.ErrClientInternal, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, answered)
+			}))
+			defer server.Close()
+			r := newRig(t, server.URL, func(tc *generator.TargetConfig) { tc.Workload.Stream, tc.SLOs = false, nil })
+			r.target(t).Ask(t.Context(), &workload.Turn{Prompt: prompt.OfText("Where?"), Expect: []byte(test.expect)})
+			got := r.records()[0].record
+			if got.Outcome != test.outcome || got.Class != test.class || !slices.Equal(got.FailedChecks, test.checks) {
+				t.Errorf("%s %s %v, want %s %s %v (%s)", got.Outcome, got.Class, got.FailedChecks, test.outcome, test.class, test.checks, got.Detail)
+			}
+		})
+	}
 }

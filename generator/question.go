@@ -26,6 +26,7 @@ type question struct {
 	turn       *workload.Turn
 	transcript *answer.Transcript // nil = nobody looks at what the answer says
 	tools      json.RawMessage    // offered to the model
+	ofRow      *answer.Checks     // of the row of the dataset; nil = it has none
 }
 
 // ask builds the request, sends it and reads the answer into the record.
@@ -94,6 +95,9 @@ func (q *question) compose() (*endpoint.Turn, error) {
 		return nil, err
 	}
 	q.record.Session, q.record.TurnIndex, q.record.ParentSession = q.turn.Session, q.turn.Index, q.turn.Parent
+	if q.ofRow, err = rowChecks(q.turn); err != nil {
+		return nil, err
+	}
 	if q.looksAtAnswer() || t.counts() {
 		q.transcript, q.tools = &answer.Transcript{}, q.turn.Prompt.Tools
 	}
@@ -114,10 +118,22 @@ func (q *question) url(wire *endpoint.Turn, stream bool) (string, error) {
 	return t.config.Endpoint.URL(t.config.URL, t.codec.Path(wire.Model, stream))
 }
 
+// rowChecks are what the row of a dataset expects of its answer, nil if it expects nothing.
+func rowChecks(turn *workload.Turn) (*answer.Checks, error) {
+	if turn.Expect == nil {
+		return nil, nil
+	}
+	entries, err := answer.ParseExpect(turn.Expect)
+	if err != nil {
+		return nil, err
+	}
+	return answer.NewChecks(entries)
+}
+
 // looksAtAnswer tells whether somebody wants to know what the answer says.
 func (q *question) looksAtAnswer() bool {
 	t := q.target
-	return q.turn.KeepAnswer || !t.checks.Empty() || q.turn.Expect != nil || (t.fingerprint != nil && q.turn.Fixed > 0)
+	return q.turn.KeepAnswer || !t.checks.Empty() || q.ofRow != nil || (t.fingerprint != nil && q.turn.Fixed > 0)
 }
 
 // unsendable ends a record whose request could not be made.
@@ -171,7 +187,9 @@ func (q *question) judge() {
 		given.OutputTokens = r.Usage.Output.N
 	}
 	failures := t.checks.Judge(given)
-	failures = append(failures, q.judgeRow(given)...)
+	if q.ofRow != nil {
+		failures = append(failures, q.ofRow.Judge(given)...)
+	}
 	if len(failures) == 0 {
 		return
 	}
@@ -202,20 +220,4 @@ func orUndefined(v float64) metrics.Value {
 		return metrics.Value{}
 	}
 	return metrics.Value{V: v, Defined: true}
-}
-
-// judgeRow checks what the row of the dataset expects of this answer.
-func (q *question) judgeRow(given *answer.Answer) []answer.Failure {
-	if q.turn.Expect == nil {
-		return nil
-	}
-	entries, err := answer.ParseExpect(q.turn.Expect)
-	if err != nil {
-		return nil // the dataset has refused such rows
-	}
-	checks, err := answer.NewChecks(entries)
-	if err != nil {
-		return nil
-	}
-	return checks.Judge(given)
 }

@@ -70,6 +70,9 @@ func (c *TargetConfig) encode(codec endpoint.Codec, turn *workload.Turn) error {
 	if _, _, err := codec.Encode(nil, wire); err != nil {
 		return fmt.Errorf("workload %q cannot be asked of endpoint type %s: %w", c.WorkloadName, c.Endpoint.Type, err)
 	}
+	if _, err := rowChecks(turn); err != nil {
+		return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
+	}
 	if asks := codec.Streams(wire); turn.Prompt.Payload != nil && asks != c.Workload.Stream {
 		return fmt.Errorf("workload %q: stream is %t, but the recorded body says %t: set stream as the recording has it", c.WorkloadName, c.Workload.Stream, asks)
 	}

@@ -19,8 +19,10 @@ func (t *Target) counts() bool { return t.workload.Counts() && !t.usageTold.Load
 
 // texts are those to count of the turn that is asked; nil = none. Several choices are more than a transcript holds.
 func (q *question) texts(wire *endpoint.Turn) *texts {
-	_, several := merged(q.target.config.Endpoint.Extra, wire.Extra)["n"]
-	if several || q.transcript == nil || !q.target.counts() {
+	if q.transcript == nil || !q.target.counts() {
+		return nil
+	}
+	if _, several := merged(q.target.config.Endpoint.Extra, wire.Extra)["n"]; several {
 		return nil
 	}
 	return &texts{count: q.target.workload.Count, asked: q.turn.Prompt, answer: q.transcript}

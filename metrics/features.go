@@ -28,7 +28,7 @@ type BudgetLimit struct {
 
 // Live is what a target says of itself at the instant of a scrape.
 type Live struct {
-	RateHz        float64 // asked for now; 0 when paused
+	RateHz        float64 // asked for now, unless Paused
 	Paused        bool
 	BackoffActive bool
 	// BudgetUsed has the order of Features.Budget.

@@ -59,6 +59,25 @@ var makers = []maker{
 	{"no_garbage", CheckNoGarbage, func(e *Expect) bool { return e.NoGarbage }, newNoGarbage},
 }
 
+// Kinds are the checks that the entries of a list ask for, each once, in the order of AllChecks.
+func Kinds(entries []Expect) []Check {
+	asked := map[Check]bool{}
+	for i := range entries {
+		for j := range makers {
+			if makers[j].wanted(&entries[i]) {
+				asked[makers[j].check] = true
+			}
+		}
+	}
+	var out []Check
+	for _, check := range AllChecks {
+		if asked[check] {
+			out = append(out, check)
+		}
+	}
+	return out
+}
+
 // NewChecks makes the checks that the entries of a list ask for, all of which must hold. It reads the files that they name.
 func NewChecks(entries []Expect) (*Checks, error) {
 	c := &Checks{}
@@ -82,6 +101,9 @@ func NewChecks(entries []Expect) (*Checks, error) {
 	}
 	return c, nil
 }
+
+// Empty tells that nothing is expected, so that nobody has to look at an answer.
+func (c *Checks) Empty() bool { return len(c.judges) == 0 }
 
 // Judge gives what is wrong with an answer, in the order of the entries; nil if everything holds. The work is linear in the answer.
 func (c *Checks) Judge(a *Answer) []Failure {

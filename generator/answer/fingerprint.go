@@ -43,6 +43,9 @@ func DefaultFingerprintConfig() FingerprintConfig {
 	return FingerprintConfig{Answers: 5, MinPrefix: 0.25, Tolerance: 0.005}
 }
 
+// IsZero tells that answers are not compared, for printing.
+func (c FingerprintConfig) IsZero() bool { return !c.Enabled }
+
 // Validate finds what is wrong, by key below path.
 func (c *FingerprintConfig) Validate(path string) []error {
 	var errs []error
@@ -67,9 +70,6 @@ const (
 	Changed Result = "changed"
 	Unknown Result = "unknown" // not learned yet, or nothing about the question's answers is stable
 )
-
-// Results is the closed list.
-var Results = []Result{Same, Changed, Unknown}
 
 const (
 	maxLearned   = 1000
@@ -150,22 +150,6 @@ func (f *Fingerprint) Note(question int, t *Transcript) (Drift, error) {
 		drift.Result = f.judge(b, compared)
 	}
 	return drift, f.save()
-}
-
-// Stable tells whether there is anything by which a change would be seen. It is true until all questions are learned, so that a server
-// whose answers have nothing in common is told from one that is not known yet.
-func (f *Fingerprint) Stable() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.learned() {
-		return true
-	}
-	for i := range f.baselines {
-		if b := &f.baselines[i]; f.textual(b) || f.probabilistic(b) {
-			return true
-		}
-	}
-	return false
 }
 
 func (f *Fingerprint) learned() bool {

@@ -44,6 +44,10 @@ func (a *Account) State(wall time.Time) []Use {
 	a.ledger.mu.Lock()
 	defer a.ledger.mu.Unlock()
 	a.roll(wall)
+	return a.uses()
+}
+
+func (a *Account) uses() []Use {
 	var uses []Use
 	for p := range a.windows {
 		w := &a.windows[p]

@@ -97,7 +97,7 @@ func (a *reply) report(data []byte, chunk *Chunk) {
 	chunk.Text, chunk.Reasoning, chunk.Tool = a.choices.text, a.choices.reasoning, a.choices.tool
 	if word := a.choices.finish; !word.empty() {
 		chunk.Terminal = true
-		chunk.Finish = metrics.ParseFinishReason(string(word.bytes()))
+		chunk.Finish = finishReason(word)
 		a.identify(chunk)
 	}
 	for i := range a.usage {
@@ -117,6 +117,11 @@ func (a *reply) identify(chunk *Chunk) {
 
 // shortName decodes a name that a server gives.
 func shortName(t text) string { return cut(t.decode(), maxNameBytes) }
+
+// finishReason reads why an answer ended.
+func finishReason(word text) metrics.FinishReason {
+	return metrics.ParseFinishReason(string(word.bytes()))
+}
 
 // decode reads data, which must be one object and nothing else.
 func (a *reply) decode(as dialect, data []byte) error {

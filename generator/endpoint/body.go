@@ -38,6 +38,14 @@ func (j *jsonBody) Streams(turn *Turn) bool {
 	return turn.Stream
 }
 
+// streamsByPath is Streams of protocols whose path asks for the stream: a field stream need not be there.
+func (j *jsonBody) streamsByPath(turn *Turn) bool {
+	if v, set := j.lookup(turn, "stream"); set {
+		return v == true
+	}
+	return turn.Stream
+}
+
 // OutputLimit implements Codec. Only the field that we send counts, unless the body was recorded: if the author adds another one through
 // extra, both are sent, and it is up to the server which one it obeys.
 func (j *jsonBody) OutputLimit(turn *Turn) int {
@@ -68,6 +76,20 @@ func limit(v any) int {
 func (j *jsonBody) merge(b *body, turn *Turn) {
 	b.merge(j.extra)
 	b.merge(turn.Extra)
+}
+
+// encodeFields appends the body made of the protocol's fields and what authors add, or the recorded one that the turn brings with it.
+func (j *jsonBody) encodeFields(dst []byte, turn *Turn, fields func(*Turn) (body, error)) ([]byte, string, error) {
+	if payload := recorded(turn); payload != nil {
+		return append(dst, payload...), jsonType, nil
+	}
+	b, err := fields(turn)
+	if err != nil {
+		return dst, "", err
+	}
+	j.merge(&b, turn)
+	out, err := b.appendTo(dst)
+	return out, jsonType, err
 }
 
 // recorded is the whole body that a turn brings with it, nil if it has none. It is sent as it is.

@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 
@@ -128,6 +127,3 @@ func (s *scanner) float() (v float64, known bool) {
 	v, err := strconv.ParseFloat(string(s.number()), 64)
 	return v, err == nil
 }
-
-// isDone tells the end marker of a stream, which says nothing.
-func isDone(data []byte) bool { return string(bytes.Trim(data, space)) == doneMarker }

@@ -9,7 +9,7 @@ type messagesKeeper struct {
 // Event implements Decoder.
 func (k *messagesKeeper) Event(name, data []byte, chunk *Chunk) error {
 	err := k.messagesDecoder.Event(name, data, chunk)
-	if err == nil && chunk.Err == nil && !isDone(data) {
+	if err == nil && chunk.Err == nil && !chunk.Done {
 		k.event(name, data)
 	}
 	return err
@@ -64,7 +64,8 @@ func (k *messagesKeeper) event(name, data []byte) {
 		s := scanner{data: p.message}
 		k.identify(s.memberText("id"))
 	case "content_block_start":
-		if b := readBlock(p.block); b.isCall() {
+		s := scanner{data: p.block}
+		if b := s.block(); b.isCall() {
 			f := fragment{id: b.id, name: b.name}
 			f.add(k.call(p.index))
 		}
@@ -114,7 +115,7 @@ func (k *messagesKeeper) message(data []byte) {
 	}
 	s = scanner{data: blocks}
 	for ok := s.enterArray(); ok; ok = s.nextElement() {
-		b := readBlock(s.raw())
+		b := s.block()
 		switch {
 		case b.isCall():
 			f := fragment{id: b.id, name: b.name, object: b.input}
@@ -125,43 +126,4 @@ func (k *messagesKeeper) message(data []byte) {
 			k.reasoning(b.thinking)
 		}
 	}
-}
-
-// block is a piece of the content.
-type block struct {
-	kind, id, name text
-	text, thinking text
-	input          []byte
-}
-
-func (b *block) isCall() bool {
-	switch string(b.kind.bytes()) {
-	case "tool_use", "server_tool_use", "mcp_tool_use":
-		return true
-	}
-	return false
-}
-
-func readBlock(data []byte) block {
-	var b block
-	s := scanner{data: data}
-	for ok := s.enterObject(); ok; ok = s.nextMember() {
-		switch string(s.name()) {
-		case "type":
-			b.kind = s.text()
-		case "id":
-			b.id = s.text()
-		case "name":
-			b.name = s.text()
-		case "text":
-			b.text = s.text()
-		case "thinking":
-			b.thinking = s.text()
-		case "input":
-			b.input = s.raw()
-		default:
-			s.skip()
-		}
-	}
-	return b
 }

@@ -11,7 +11,7 @@ type openAIKeeper struct {
 // Event implements Decoder.
 func (k *openAIKeeper) Event(name, data []byte, chunk *Chunk) error {
 	err := k.openAI.Event(name, data, chunk)
-	if err == nil && chunk.Err == nil && !isDone(data) {
+	if err == nil && chunk.Err == nil && !chunk.Done {
 		k.reply(data)
 	}
 	return err

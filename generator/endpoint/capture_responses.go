@@ -17,7 +17,7 @@ type responsesKeeper struct {
 // Event implements Decoder.
 func (k *responsesKeeper) Event(name, data []byte, chunk *Chunk) error {
 	err := k.responsesDecoder.Event(name, data, chunk)
-	if err == nil && chunk.Err == nil && !isDone(data) {
+	if err == nil && chunk.Err == nil && !chunk.Done {
 		k.event(name, data, chunk.Text)
 	}
 	return err

@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -145,8 +144,7 @@ func asText(v any) (string, error) {
 	if s, ok := v.(string); ok {
 		return s, nil
 	}
-	out, err := json.Marshal(v)
-	return string(out), err
+	return toJSON(v)
 }
 
 // tensor is one input of a model.

@@ -63,9 +63,10 @@ type messagesSource struct {
 
 // Encode implements Codec. The field stream is left out of a body that does not stream, as the vendor's clients do.
 func (m *messages) Encode(dst []byte, turn *Turn) ([]byte, string, error) {
-	if payload := recorded(turn); payload != nil {
-		return append(dst, payload...), jsonType, nil
-	}
+	return m.encodeFields(dst, turn, m.fields)
+}
+
+func (m *messages) fields(turn *Turn) (body, error) {
 	system, said := conversation(turn.Prompt, true)
 	list := make([]any, len(said))
 	for i := range said {
@@ -75,7 +76,7 @@ func (m *messages) Encode(dst []byte, turn *Turn) ([]byte, string, error) {
 		}
 		content, err := renderContent(&said[i], renderMessagesPart)
 		if err != nil {
-			return dst, "", err
+			return nil, err
 		}
 		list[i] = messagesMessage{said[i].Role, content}
 	}
@@ -93,9 +94,7 @@ func (m *messages) Encode(dst []byte, turn *Turn) ([]byte, string, error) {
 	if turn.Prompt.Tools != nil {
 		b.set("tools", turn.Prompt.Tools)
 	}
-	m.merge(&b, turn)
-	body, err := b.appendTo(dst)
-	return body, jsonType, err
+	return b, nil
 }
 
 func renderMessagesPart(p *prompt.Part) (any, error) {

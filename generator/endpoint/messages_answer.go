@@ -1,7 +1,5 @@
 package endpoint
 
-import "github.com/aiperf-exporter/aiperf-exporter/metrics"
-
 // messagesDecoder reads one answer of the messages protocol.
 type messagesDecoder struct {
 	// begun are the counts that came with the start of the answer. Those of its end replace them one by one.
@@ -88,10 +86,6 @@ func (d *messagesDecoder) report(e *messagesEvent, kind []byte, chunk *Chunk) {
 	}
 }
 
-func finishReason(word text) metrics.FinishReason {
-	return metrics.ParseFinishReason(string(word.bytes()))
-}
-
 // Body implements Decoder.
 func (d *messagesDecoder) Body(data []byte, chunk *Chunk) error {
 	s := scanner{data: data}
@@ -167,7 +161,8 @@ func (s *scanner) messagesReply(r *messagesReply) {
 			r.listed = s.peek() == '['
 			r.content = content{}
 			for ok := s.enterArray(); ok; ok = s.nextElement() {
-				r.content = r.or(s.messagesBlock())
+				b := s.block()
+				r.content = r.or(b.said())
 			}
 		case "model":
 			r.model = s.text()
@@ -183,31 +178,51 @@ func (s *scanner) messagesReply(r *messagesReply) {
 	}
 }
 
-// messagesBlock reads a block of an answer's content.
-func (s *scanner) messagesBlock() content {
-	var kind text
-	var said, thinking, name bool
+// block is a piece of the content.
+type block struct {
+	kind, id, name text
+	text, thinking text
+	input          []byte
+}
+
+func (b *block) isCall() bool {
+	switch string(b.kind.bytes()) {
+	case "tool_use", "server_tool_use", "mcp_tool_use":
+		return true
+	}
+	return false
+}
+
+// said tells what the block carries.
+func (b *block) said() content {
+	switch string(b.kind.bytes()) {
+	case "text":
+		return content{text: !b.text.empty()}
+	case "thinking":
+		return content{reasoning: !b.thinking.empty()}
+	}
+	return content{tool: b.isCall() && !b.name.empty()}
+}
+
+func (s *scanner) block() block {
+	var b block
 	for ok := s.enterObject(); ok; ok = s.nextMember() {
 		switch string(s.name()) {
 		case "type":
-			kind = s.text()
-		case "text":
-			said = !s.text().empty()
-		case "thinking":
-			thinking = !s.text().empty()
+			b.kind = s.text()
+		case "id":
+			b.id = s.text()
 		case "name":
-			name = !s.text().empty()
+			b.name = s.text()
+		case "text":
+			b.text = s.text()
+		case "thinking":
+			b.thinking = s.text()
+		case "input":
+			b.input = s.raw()
 		default:
 			s.skip()
 		}
 	}
-	switch string(kind.bytes()) {
-	case "text":
-		return content{text: said}
-	case "thinking":
-		return content{reasoning: thinking}
-	case "tool_use", "server_tool_use", "mcp_tool_use":
-		return content{tool: name}
-	}
-	return content{}
+	return b
 }

@@ -3,7 +3,6 @@ package endpoint_test
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -24,7 +23,7 @@ type meant struct {
 
 // reference reads an answer of a type, as an event or whole.
 func reference(of endpoint.Type, body bool, data []byte) meant {
-	if !json.Valid(data) || nesting(data) > 512 {
+	if !json.Valid(data) || endpoint.ReferenceDepth(data) > 512 {
 		return meant{Error: true}
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -45,7 +44,7 @@ func reference(of endpoint.Type, body bool, data []byte) meant {
 		return meant{Error: true}
 	}
 	m, known := references[of](body, root)
-	if truthy(root["error"]) || root["object"] == "error" {
+	if endpoint.ReferenceTruthy(root["error"]) || root["object"] == "error" {
 		m.Failure = true
 		return m
 	}
@@ -65,7 +64,7 @@ func referenceTGIList(list []any) meant {
 			return meant{Error: true}
 		}
 		if e, ok := root["error"]; ok {
-			failed = truthy(e)
+			failed = endpoint.ReferenceTruthy(e)
 		}
 		if k, ok := root["object"]; ok {
 			kind = k
@@ -106,7 +105,7 @@ var references = map[endpoint.Type]func(body bool, root map[string]any) (m meant
 			m.Text, known = root["generated_text"].(string)
 			return m, known
 		}
-		if token, _ := root["token"].(map[string]any); !truthy(token["special"]) {
+		if token, _ := root["token"].(map[string]any); !endpoint.ReferenceTruthy(token["special"]) {
 			m.Text, _ = token["text"].(string)
 		}
 		return m, true
@@ -144,9 +143,7 @@ func referenceImages(body bool, root map[string]any) (m meant, known bool) {
 	if isImage(root) {
 		m.Items++
 		kind, _ := root["type"].(string)
-		number, isNumber := root["partial_image_index"].(json.Number)
-		n, err := number.Float64()
-		whole := isNumber && err == nil && n == math.Trunc(n) && math.Abs(n) <= 1e15
+		whole := endpoint.ReferenceCount(root["partial_image_index"]).Known
 		m.Partial = strings.HasSuffix(kind, ".partial_image") || whole && !strings.HasSuffix(kind, ".completed")
 	}
 	return m, true
@@ -196,43 +193,6 @@ func objects(list []any) int {
 		}
 	}
 	return n
-}
-
-func truthy(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return v != ""
-	case bool:
-		return v
-	case json.Number:
-		return v != "0"
-	case []any:
-		return len(v) > 0
-	case map[string]any:
-		return len(v) > 0
-	}
-	return false
-}
-
-// nesting is the deepest nesting of valid JSON.
-func nesting(data []byte) int {
-	deepest, depth, inString, escaped := 0, 0, false, false
-	for _, c := range data {
-		switch {
-		case escaped:
-			escaped = false
-		case inString:
-			escaped, inString = c == '\\', c != '"'
-		case c == '"':
-			inString = true
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return deepest
 }
 
 func FuzzDecodeEmbeddings(f *testing.F) { fuzzOther(f, endpoint.Config{Type: endpoint.Embeddings}) }

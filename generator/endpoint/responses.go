@@ -48,9 +48,10 @@ var notReplayed = []string{
 
 // Encode implements Codec. A server that keeps its answers (store) only gets what is new since the last one.
 func (r *responses) Encode(dst []byte, turn *Turn) ([]byte, string, error) {
-	if payload := recorded(turn); payload != nil {
-		return append(dst, payload...), jsonType, nil
-	}
+	return r.encodeFields(dst, turn, r.fields)
+}
+
+func (r *responses) fields(turn *Turn) (body, error) {
 	system, said := conversation(turn.Prompt, false)
 	stored, _ := r.lookup(turn, "store")
 	chained := stored == true && turn.PreviousID != ""
@@ -59,7 +60,7 @@ func (r *responses) Encode(dst []byte, turn *Turn) ([]byte, string, error) {
 	}
 	items, err := responsesItems(said)
 	if err != nil {
-		return dst, "", err
+		return nil, err
 	}
 	b := body{{"input", items}, {"model", turn.Model}, {"stream", turn.Stream}}
 	if chained {
@@ -74,9 +75,7 @@ func (r *responses) Encode(dst []byte, turn *Turn) ([]byte, string, error) {
 	if turn.Prompt.Tools != nil {
 		b.set("tools", turn.Prompt.Tools)
 	}
-	r.merge(&b, turn)
-	body, err := b.appendTo(dst)
-	return body, jsonType, err
+	return b, nil
 }
 
 // responsesItems are the messages: responsesItem, or as the dataset has them.

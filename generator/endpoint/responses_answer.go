@@ -168,7 +168,7 @@ const answerFailed = "the answer has failed"
 
 // cutShort judges an incomplete answer: one that has used up its tokens is what was asked for, any other has failed.
 func (r *response) cutShort(chunk *Chunk) {
-	chunk.Finish = metrics.ParseFinishReason(string(r.reason.bytes()))
+	chunk.Finish = finishReason(r.reason)
 	if chunk.Finish != metrics.FinishLength {
 		reason := shortName(r.reason)
 		chunk.Err = &ServerError{Message: "the answer is incomplete", Type: "incomplete", Code: reason}

@@ -49,17 +49,10 @@ func (t *tgi) OutputLimit(turn *Turn) int {
 
 // Encode implements Codec. The endpoint's extra are parameters, that of a turn stands beside them.
 func (t *tgi) Encode(dst []byte, turn *Turn) ([]byte, string, error) {
-	if payload := recorded(turn); payload != nil {
-		return append(dst, payload...), jsonType, nil
-	}
-	text, err := askedText(turn.Prompt)
-	if err != nil {
-		return dst, "", err
-	}
-	b := body{{"inputs", text}, {"parameters", t.parameters(turn)}}
-	t.merge(&b, turn)
-	out, err := b.appendTo(dst)
-	return out, jsonType, err
+	return t.encodeFields(dst, turn, func(turn *Turn) (body, error) {
+		text, err := askedText(turn.Prompt)
+		return body{{"inputs", text}, {"parameters", t.parameters(turn)}}, err
+	})
 }
 
 func (t *tgi) parameters(turn *Turn) body {
@@ -147,9 +140,7 @@ type tgiAnswer struct {
 
 // chunk is what an event and a whole answer have in common.
 func (a *tgiAnswer) chunk() Chunk {
-	return Chunk{
-		Terminal: a.complete || a.details, Usage: a.usage, Finish: metrics.ParseFinishReason(string(a.finish.bytes())),
-	}
+	return Chunk{Terminal: a.complete || a.details, Usage: a.usage, Finish: finishReason(a.finish)}
 }
 
 // read reads the members of an object that r stands in.

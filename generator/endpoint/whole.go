@@ -39,28 +39,6 @@ func (w *wholeCodec) Decoder(keep *answer.Transcript) Decoder {
 	return &wholeDecoder{read: w.read, keep: keep}
 }
 
-// encodeFields appends the body made of the protocol's fields and what authors add, or the recorded one that the turn brings with it.
-func (j *jsonBody) encodeFields(dst []byte, turn *Turn, fields func(*Turn) (body, error)) ([]byte, string, error) {
-	if payload := recorded(turn); payload != nil {
-		return append(dst, payload...), jsonType, nil
-	}
-	b, err := fields(turn)
-	if err != nil {
-		return dst, "", err
-	}
-	j.merge(&b, turn)
-	out, err := b.appendTo(dst)
-	return out, jsonType, err
-}
-
-// streamsByPath is Streams of protocols whose path asks for the stream: a field stream need not be there.
-func (j *jsonBody) streamsByPath(turn *Turn) bool {
-	if v, set := j.lookup(turn, "stream"); set {
-		return v == true
-	}
-	return turn.Stream
-}
-
 // wholeDecoder reads answers that come in one piece. A server that sends such a piece as an event means the same.
 type wholeDecoder struct {
 	read func(data []byte, keep *answer.Transcript, chunk *Chunk) error

@@ -145,13 +145,6 @@ func (b *Backoff) Refused() bool {
 	return b.pause.until == forever
 }
 
-// Until is the first instant at which an arrival may be sent, the next probe included; it lies in the past if no pause is on.
-func (b *Backoff) Until() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.pause.open()
-}
-
 // Note takes in how a request ended at now. What we have ended ourselves, or could not even send, says nothing about the server.
 func (b *Backoff) Note(o Observation, now int64) {
 	if b.mode == BackoffOff || o.Outcome == metrics.Cancelled || o.Class == metrics.ErrClientInternal {

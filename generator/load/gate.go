@@ -183,10 +183,3 @@ func (g *Gate) InFlight() int {
 	defer g.mu.Unlock()
 	return g.inFlight
 }
-
-// Prefilling is the number of requests that were handed out and have neither a first token nor ended.
-func (g *Gate) Prefilling() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.prefilling
-}

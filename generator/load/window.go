@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -24,14 +25,7 @@ const (
 var week = [...]Day{Sunday, Monday, Tuesday, Wednesday, Thursday, Friday, Saturday}
 
 // Valid tells whether the day is one of the week.
-func (d Day) Valid() bool {
-	for _, day := range week {
-		if d == day {
-			return true
-		}
-	}
-	return false
-}
+func (d Day) Valid() bool { return slices.Contains(week[:], d) }
 
 // WindowConfig is one entry under `schedule`: a part of the day in which the rate is another.
 type WindowConfig struct {

@@ -85,6 +85,15 @@ func (p *Prompt) Last() *Message {
 	return &p.Messages[len(p.Messages)-1]
 }
 
+// Size is about how many bytes a message holds.
+func (m *Message) Size() int {
+	n := len(m.Raw)
+	for i := range m.Parts {
+		n += len(m.Parts[i].Text) + len(m.Parts[i].Data) + len(m.Parts[i].URL)
+	}
+	return n
+}
+
 // Texts are the texts of a message in their order.
 func (m *Message) Texts() []string {
 	var out []string

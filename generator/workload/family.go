@@ -90,33 +90,15 @@ func (s *sessions) leave(c *conversation) {
 // hold gives a conversation its rows.
 func (c *conversation) hold(rows []dataset.Row) {
 	c.rows, c.turns = rows, len(rows)
-	c.bytes += sizeOfRows(rows)
+	c.bytes += dataset.Size(rows)
 }
 
 // drop forgets the row that was asked last, and gives it to the caller.
 func (c *conversation) drop() dataset.Row {
 	last := c.rows[c.asked-1 : c.asked]
 	row := last[0]
-	c.bytes -= sizeOfRows(last)
+	c.bytes -= dataset.Size(last)
 	last[0] = dataset.Row{}
-	c.bytes += rowBytes
+	c.bytes += dataset.Size(last)
 	return row
-}
-
-// rowBytes is about the size of a row without what it points at.
-const rowBytes = 512
-
-// sizeOfRows is about how many bytes rows hold, and the agents that they begin.
-func sizeOfRows(rows []dataset.Row) (n int) {
-	for i := range rows {
-		row := &rows[i]
-		n += rowBytes + 8*(len(row.HashIDs)+len(row.Splits)) + len(row.Prompt.Payload) + len(row.Prompt.Tools)
-		for j := range row.Prompt.Messages {
-			n += sizeOf(&row.Prompt.Messages[j])
-		}
-		for j := range row.Agents {
-			n += sizeOfRows(row.Agents[j].Rows)
-		}
-	}
-	return n
 }

@@ -42,7 +42,7 @@ func (c *conversation) answered(turn *Turn, end *End, perByte float64) {
 	said := prompt.TextMessage(prompt.Assistant, text)
 	c.history = append(append(c.history, c.asking...), said)
 	for i := range c.asking {
-		c.bytes += sizeOf(&c.asking[i])
+		c.bytes += c.asking[i].Size()
 	}
 	c.bytes += len(text)
 	c.asking = nil
@@ -51,13 +51,4 @@ func (c *conversation) answered(turn *Turn, end *End, perByte float64) {
 	} else {
 		c.tokens += int(perByte * float64(len(text)))
 	}
-}
-
-// sizeOf is about how many bytes a message holds.
-func sizeOf(m *prompt.Message) int {
-	n := len(m.Raw)
-	for i := range m.Parts {
-		n += len(m.Parts[i].Text) + len(m.Parts[i].Data) + len(m.Parts[i].URL)
-	}
-	return n
 }

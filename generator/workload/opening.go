@@ -68,6 +68,7 @@ func (o *opener) pin(c *conversation, d *draft) {
 type opening struct {
 	system, head string // head opens the first message
 	tokens       int    // of the whole prompt
+	systemTokens float64
 }
 
 // open makes the beginning of a conversation whose recording has a system prompt of its own or none, and tells how many tokens the first
@@ -95,7 +96,8 @@ func (o *opener) open(c *conversation, d *draft, system string) (out opening, me
 	default:
 		out.head = join(c.nonce, d.pool, own)
 	}
-	return out, float64(out.tokens) - d.ruler.overhead - d.ruler.tokens(out.system)
+	out.systemTokens = d.ruler.tokens(out.system)
+	return out, float64(out.tokens) - d.ruler.overhead - out.systemTokens
 }
 
 // say makes the turn in which the user says a text, with the media that stand beside it.

@@ -22,7 +22,7 @@ func (q *questions) close() error { return nil }
 func (q *questions) begin(*Workload, *conversation) error { return nil }
 
 // draft implements asker.
-func (q *questions) draft(_ *Workload, c *conversation, d *draft) {
+func (q *questions) draft(c *conversation, d *draft) {
 	d.input = 0
 	q.pin(c, d)
 }
@@ -37,7 +37,7 @@ func (q *questions) ask(c *conversation, d *draft) (*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	turn.InputTokens = int(math.Round(d.ruler.overhead + d.ruler.tokens(o.system) + d.ruler.tokens(text)))
+	turn.InputTokens = int(math.Round(d.ruler.overhead + o.systemTokens + d.ruler.tokens(text)))
 	if q.cache == CacheRepeat {
 		turn.Fixed = i + 1
 	}

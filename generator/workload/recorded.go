@@ -66,7 +66,7 @@ func (r *recorded) passNonce(pass uint64) string {
 }
 
 // draft implements asker.
-func (r *recorded) draft(_ *Workload, c *conversation, d *draft) {
+func (r *recorded) draft(c *conversation, d *draft) {
 	if c.rows != nil {
 		c.row = &c.rows[c.asked]
 	}
@@ -140,7 +140,7 @@ func (r *recorded) whole(c *conversation, d *draft, turn *Turn) error {
 		}
 		messages = userSays(texts)
 		if len(texts) == 1 { // the server's template adds something for each message
-			teach(turn, d, o.system, texts[0])
+			teach(turn, d, &o, texts[0])
 		}
 	case o.head != "":
 		var err error
@@ -158,10 +158,10 @@ func (r *recorded) whole(c *conversation, d *draft, turn *Turn) error {
 }
 
 // teach has the server's count of the turn learned from.
-func teach(turn *Turn, d *draft, system, text string) {
-	turn.PromptBytes = len(system) + len(text)
+func teach(turn *Turn, d *draft, o *opening, text string) {
+	turn.PromptBytes = len(o.system) + len(text)
 	if d.ruler.tokenizer != nil {
-		turn.textTokens = d.ruler.tokens(system) + d.ruler.tokens(text)
+		turn.textTokens = o.systemTokens + d.ruler.tokens(text)
 	}
 }
 

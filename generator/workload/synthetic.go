@@ -17,7 +17,6 @@ type synthetic struct {
 	turns    Length
 	batch    int
 	passages Passages
-	repeats  bool
 	repeated []pinned // by turn, with cache: repeat
 }
 
@@ -27,7 +26,7 @@ func newSynthetic(w *Workload) (*synthetic, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &synthetic{opener: *o, turns: c.Turns, batch: c.Batch, passages: c.Passages, repeats: c.Cache == CacheRepeat}, nil
+	return &synthetic{opener: *o, turns: c.Turns, batch: c.Batch, passages: c.Passages}, nil
 }
 
 func (s *synthetic) close() error { return nil }
@@ -40,9 +39,9 @@ func (s *synthetic) begin(w *Workload, c *conversation) error {
 }
 
 // draft implements asker.
-func (s *synthetic) draft(_ *Workload, c *conversation, d *draft) {
+func (s *synthetic) draft(c *conversation, d *draft) {
 	s.pin(c, d)
-	if !s.repeats || s.batch > 1 || s.passages.Count > 0 {
+	if s.cache != CacheRepeat || s.batch > 1 || s.passages.Count > 0 {
 		return
 	}
 	for len(s.repeated) <= c.asked {
@@ -77,10 +76,9 @@ func (s *synthetic) ask(c *conversation, d *draft) (*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	system := d.ruler.tokens(o.system)
-	turn.textTokens = system + tokens
+	turn.textTokens = o.systemTokens + tokens
 	turn.InputTokens = o.tokens
-	if expected := int(math.Round(d.ruler.overhead + system + tokens)); len(text) <= least(o.head) && expected > turn.InputTokens {
+	if expected := int(math.Round(d.ruler.overhead + o.systemTokens + tokens)); len(text) <= least(o.head) && expected > turn.InputTokens {
 		turn.InputTokens = expected // there was no room for the nonce
 	}
 	turn.PromptBytes = len(o.system) + len(text)

@@ -41,7 +41,7 @@ type asker interface {
 	// begin is told of a new conversation, and gives it its turns. Called under the lock.
 	begin(w *Workload, c *conversation) error
 	// draft decides what the next turn needs that may change from turn to turn. Called under the lock.
-	draft(w *Workload, c *conversation, d *draft)
+	draft(c *conversation, d *draft)
 	// ask writes the next turn. The conversation is the caller's.
 	ask(c *conversation, d *draft) (*Turn, error)
 	// close gives back what begin uses.
@@ -231,7 +231,7 @@ func (w *Workload) draw(c *conversation) draft {
 	default:
 		d.input, d.output = cfg.InputTokens.draw(w.draws), cfg.OutputTokens.draw(w.draws)
 	}
-	w.asker.draft(w, c, &d)
+	w.asker.draft(c, &d)
 	return d
 }
 

@@ -48,7 +48,7 @@ func TestCapturedRequestsAreAskedAsTheyWere(t *testing.T) {
 	if len(got) != 1 || !strings.Contains(got[0], "real users") || !strings.Contains(got[0], c.File) {
 		t.Errorf("the warnings are %q, they must tell of the data of users", got)
 	}
-	if got := open(t, config(dataset.WekaTrace, "testdata/good/weka_trace.json")).Warnings(); got != nil {
+	if got := config(dataset.WekaTrace, "testdata/good/weka_trace.json").Warnings(); got != nil {
 		t.Errorf("a recording without texts warns: %q", got)
 	}
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -85,3 +86,14 @@ func formatList() string {
 
 // Timed tells whether rows of the format can have the instants of a recording, so that it can be replayed.
 func (f Format) Timed() bool { return formats[f].times }
+
+// capturedWarning is about formats that hold what users wrote.
+const capturedWarning = "holds captured requests of real users: asking them again sends their data to the target, over and over"
+
+// Warnings is what whoever uses this dataset must know, in words for the log.
+func (c *Config) Warnings() []string {
+	if warning := formats[c.Format].warning; warning != "" {
+		return []string{fmt.Sprintf("dataset %s %s", c.File, warning)}
+	}
+	return nil
+}

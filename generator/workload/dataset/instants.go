@@ -5,20 +5,6 @@ import (
 	"time"
 )
 
-// capturedWarning is about formats that hold what users wrote.
-const capturedWarning = "holds captured requests of real users: asking them again sends their data to the target, over and over"
-
-// Warnings is what whoever asks this dataset must know.
-func (d *Dataset) Warnings() []string { return d.config.Warnings() }
-
-// Warnings is what whoever uses this dataset must know, in words for the log.
-func (c *Config) Warnings() []string {
-	if warning := formats[c.Format].warning; warning != "" {
-		return []string{fmt.Sprintf("dataset %s %s", c.File, warning)}
-	}
-	return nil
-}
-
 // instant reads an instant as ISO 8601 has it, since the Unix epoch. One without a zone is in UTC.
 func instant(value []byte) (time.Duration, error) {
 	said, err := text(value)

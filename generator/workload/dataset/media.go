@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/media"
 )
 
 // library is where the media lie that rows name by path: the folder of the dataset. Nothing outside of it is read, whatever a row says,
@@ -61,7 +61,7 @@ func (l library) part(kind prompt.Kind, value string) (prompt.Part, error) {
 		}
 	}
 	if kind == prompt.Audio {
-		out.Seconds = wavSeconds(out.Data)
+		out.Seconds = media.WAVSeconds(out.Data)
 	}
 	return out, err
 }
@@ -131,30 +131,6 @@ func mediaType(kind prompt.Kind, path string, data []byte) (string, error) {
 		return "", fmt.Errorf("file %q: is no %s that is known", clipped(path), strings.TrimSuffix(want, "/"))
 	}
 	return found, nil
-}
-
-// wavSeconds is how long a WAV file plays, 0 if data is none.
-func wavSeconds(data []byte) float64 {
-	if len(data) < 12 || string(data[:4]) != "RIFF" || string(data[8:12]) != "WAVE" {
-		return 0
-	}
-	var bytesPerSecond uint32
-	for rest := data[12:]; len(rest) >= 8; {
-		id, size := string(rest[:4]), binary.LittleEndian.Uint32(rest[4:])
-		body := rest[8:]
-		switch {
-		case id == "fmt " && len(body) >= 12:
-			bytesPerSecond = binary.LittleEndian.Uint32(body[8:])
-		case id == "data" && bytesPerSecond > 0:
-			return float64(min(uint64(size), uint64(len(body)))) / float64(bytesPerSecond)
-		}
-		step := uint64(size) + uint64(size%2)
-		if step > uint64(len(body)) {
-			break
-		}
-		rest = body[step:]
-	}
-	return 0
 }
 
 // clipped is a text for a message: not longer than one line.

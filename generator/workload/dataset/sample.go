@@ -194,10 +194,13 @@ func (c *Conversation) clone() *Conversation {
 }
 
 // cost is about how many bytes a conversation holds.
-func (c *Conversation) cost() int {
+func (c *Conversation) cost() int { return Size(c.Rows) }
+
+// Size is about how many bytes rows hold, and the agents that they begin.
+func Size(rows []Row) int {
 	n := 0
-	for i := range c.Rows {
-		n += rowBytes + c.Rows[i].cost()
+	for i := range rows {
+		n += rowBytes + rows[i].cost()
 	}
 	return n
 }
@@ -206,11 +209,7 @@ func (c *Conversation) cost() int {
 func (r *Row) cost() int {
 	n := 8*(len(r.HashIDs)+len(r.Splits)) + len(r.Prompt.Payload) + len(r.Prompt.Tools)
 	for i := range r.Prompt.Messages {
-		m := &r.Prompt.Messages[i]
-		n += len(m.Raw)
-		for j := range m.Parts {
-			n += len(m.Parts[j].Text) + len(m.Parts[j].Data) + len(m.Parts[j].URL)
-		}
+		n += r.Prompt.Messages[i].Size()
 	}
 	for i := range r.Agents {
 		n += r.Agents[i].cost()

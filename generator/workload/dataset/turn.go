@@ -9,8 +9,8 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/prompt"
 )
 
-// media are the kinds of content that a turn can have, in the order in which they are said, with their keys for one and for several.
-var media = []struct {
+// contentKinds are the kinds of content that a turn can have, in the order in which they are said, with their keys for one and for several.
+var contentKinds = []struct {
 	kind      prompt.Kind
 	one, many string
 }{
@@ -106,7 +106,7 @@ func (r *Row) setTime(key string, value []byte) (err error) {
 
 // content reads the value of a key of content, and leaves out other keys.
 func (d *turnDecoder) content(c *contents, key string, value []byte) error {
-	for _, m := range media {
+	for _, m := range contentKinds {
 		if key != m.one && key != m.many {
 			continue
 		}

@@ -103,7 +103,7 @@ func (m *Maker) image(random *rand.Rand) (prompt.Part, error) {
 func (m *Maker) clip(random *rand.Rand) (prompt.Part, error) {
 	if m.audio.Source == SourceFolder {
 		part, err := fromFile(m.audioFiles[random.IntN(len(m.audioFiles))], prompt.Audio, "audio/")
-		part.Seconds = wavSeconds(part.Data)
+		part.Seconds = WAVSeconds(part.Data)
 		return part, err
 	}
 	return prompt.Part{Kind: prompt.Audio, MediaType: "audio/wav", Data: m.audio.noise(random), Seconds: m.audio.Seconds}, nil

@@ -52,31 +52,26 @@ func (a *Audio) noise(random *rand.Rand) []byte {
 	return out
 }
 
-// wavSeconds is how long a clip of a file lasts; 0 if it is no WAV file.
-func wavSeconds(data []byte) float64 {
-	if len(data) < wavHeader || string(data[:4]) != "RIFF" || string(data[8:12]) != "WAVE" {
+// WAVSeconds is how long a WAV file plays, 0 if data is none.
+func WAVSeconds(data []byte) float64 {
+	if len(data) < 12 || string(data[:4]) != "RIFF" || string(data[8:12]) != "WAVE" {
 		return 0
 	}
-	var perSecond uint32
+	var bytesPerSecond uint32
 	for rest := data[12:]; len(rest) >= 8; {
-		size := binary.LittleEndian.Uint32(rest[4:])
+		id, size := string(rest[:4]), binary.LittleEndian.Uint32(rest[4:])
 		body := rest[8:]
-		switch string(rest[:4]) {
-		case "fmt ":
-			if len(body) >= 16 {
-				perSecond = binary.LittleEndian.Uint32(body[8:])
-			}
-		case "data":
-			if perSecond == 0 {
-				return 0
-			}
-			return float64(min(int(size), len(body))) / float64(perSecond)
+		switch {
+		case id == "fmt " && len(body) >= 12:
+			bytesPerSecond = binary.LittleEndian.Uint32(body[8:])
+		case id == "data" && bytesPerSecond > 0:
+			return float64(min(uint64(size), uint64(len(body)))) / float64(bytesPerSecond)
 		}
-		skip := int(size) + int(size)%2
-		if skip > len(body) {
-			return 0
+		step := uint64(size) + uint64(size%2)
+		if step > uint64(len(body)) {
+			break
 		}
-		rest = body[skip:]
+		rest = body[step:]
 	}
 	return 0
 }
