@@ -2,9 +2,12 @@ package generator_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -405,4 +408,50 @@ func TestResumingAllLeavesAloneWhatTheFilePauses(t *testing.T) {
 	if err := g.Pause("nobody", true); err == nil {
 		t.Error("a target that is not there is paused")
 	}
+}
+
+func TestRowsThatArePassedOverAreToldWithTheirPlace(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "rows.jsonl")
+	rows := `{"text": "one"}` + "\n" + strings.Repeat(`{"text": 5}`+"\n", 30)
+	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	defer server.Close()
+	var log lockedBuffer
+	r := newRig(t, server.URL, func(c *generator.TargetConfig) {
+		c.Workload.Dataset = dataset.DefaultConfig()
+		c.Workload.Dataset.Format, c.Workload.Dataset.File = dataset.SingleTurn, file
+	})
+	r.deps.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	target := r.target(t)
+	for range 3 { // the file begins anew, and a row is told once
+		target.Once(t.Context())
+	}
+	told := log.String()
+	if n := strings.Count(told, "passed over"); n != 20 || !strings.Contains(told, file+":2: ") || strings.Count(told, "more rows") != 1 {
+		t.Errorf("%d rows are told one by one:\n%s", n, told)
+	}
+	if got := r.series(t, "aiperf_dataset_rows_skipped_total"); got != 60 { // in two passes
+		t.Errorf("%v rows are counted, want 60", got)
+	}
+}
+
+// lockedBuffer takes what a logger writes.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
 }

@@ -140,6 +140,7 @@ func (t *Target) build() error {
 	if t.workload, err = workload.New(&c.Workload, t.deps.Tokenizers, c.Seed, c.Name); err != nil {
 		return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
 	}
+	t.workload.OnSkip(t.tellSkipped())
 	if t.counter, err = t.newCounter(); err != nil {
 		return err
 	}
@@ -160,6 +161,23 @@ func (t *Target) build() error {
 	}
 	t.client, err = transport.New(c.Client, t.deps.Clock, t.deps.Poller)
 	return err
+}
+
+// toldRows is how many rows of a dataset that are passed over are told one by one; all are counted.
+const toldRows = 20
+
+// tellSkipped makes what logs the first rows that are passed over.
+func (t *Target) tellSkipped() func(error) {
+	var told atomic.Int64
+	logger := t.deps.Logger.With(slog.String("target", t.config.Name))
+	return func(err error) {
+		switch n := told.Add(1); {
+		case n <= toldRows:
+			logger.Warn("a row of the dataset cannot be used and is passed over", slog.Any("err", err))
+		case n == toldRows+1:
+			logger.Warn("more rows cannot be used; check dataset tells all")
+		}
+	}
 }
 
 // questions are the fixed ones of the workload, each with everything that shapes its answer.

@@ -32,7 +32,7 @@ func newRecorded(w *Workload, seed [32]byte) (*recorded, error) {
 		return nil, err
 	}
 	r := &recorded{opener: *o}
-	if r.data, err = dataset.Open(&w.config.Dataset, dataset.Options{Seed: seed}); err != nil {
+	if r.data, err = dataset.Open(&w.config.Dataset, dataset.Options{Seed: seed, OnSkip: w.skipped}); err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
 	return r, nil

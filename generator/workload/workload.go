@@ -23,6 +23,7 @@ type Workload struct {
 	streams    streams
 	firstNonce uint64
 	tokenizer  Tokenizer // nil = there is none
+	onSkip     func(error)
 
 	mu          sync.Mutex // guards everything below, and the texts and files of asker
 	begun       uint64     // conversations
@@ -304,6 +305,15 @@ func (w *Workload) Learn(turn *Turn, promptTokens int64) {
 	w.calibration.observe(turn.PromptBytes, promptTokens)
 	if w.tokenizer != nil {
 		w.template.observe(float64(promptTokens) - turn.textTokens)
+	}
+}
+
+// OnSkip has each row of the dataset that is passed over told, with its place. Call it before Next; tell must not wait.
+func (w *Workload) OnSkip(tell func(error)) { w.onSkip = tell }
+
+func (w *Workload) skipped(err error) {
+	if w.onSkip != nil {
+		w.onSkip(err)
 	}
 }
 
