@@ -45,6 +45,8 @@ type Deps struct {
 	UserAgent string
 	// Redact removes secrets from a text of the server before it is logged; nil = there are none.
 	Redact func(string) string
+	// Trace makes the context of a request's span, which its header traceparent carries; nil = requests carry none.
+	Trace func() metrics.Trace
 	// Observer sees what becomes of each arrival, after it has been counted; nil = nobody does.
 	Observer Observer
 }

@@ -69,6 +69,7 @@ type Timeline struct {
 // Record is everything known about one finished request.
 type Record struct {
 	RequestID string
+	Trace     Trace
 	Session   string // "" = the request is a conversation of its own
 	TurnIndex int    // place in the session, from 0
 	// ParentSession is the session that began this one as a sub-agent; "" = none did.
@@ -137,6 +138,13 @@ func (r *Record) LengthError() (tokens int64, wrong bool) {
 	}
 	tokens = r.Usage.Output.N - r.RequestedTokens
 	return tokens, math.Abs(float64(tokens)) > min(float64(r.RequestedTokens)*.05, 50)
+}
+
+// Trace is the context of the request's span, as its header traceparent has it. The zero value = there was none.
+type Trace struct {
+	ID      [16]byte
+	Span    [8]byte
+	Sampled bool // the span is sent, so whoever follows the ids will find it
 }
 
 // begin is when the life of the request began: the instant at which it was wanted, its start where there is no schedule.

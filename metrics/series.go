@@ -20,6 +20,8 @@ type Scope string
 // The scopes.
 const (
 	PerTarget  Scope = "target"  // labels target, model, workload, then metrics.extra_labels
+	PerServer  Scope = "server"  // labels target, instance_id, server, model, engine: a replica of the server behind a target
+	PerGPU     Scope = "gpu"     // labels gpu, uuid, hostname, mig_instance, source: a GPU, or an instance on it
 	PerProcess Scope = "process" // no such labels
 )
 
@@ -57,8 +59,14 @@ func (s *Series) of(f *Features) bool { return s.when == nil || s.when(f) }
 // LabelNames are all labels of the series: extra are those of metrics.extra_labels, info those that targets carry in the configuration.
 func (s *Series) LabelNames(extra, info []string) []string {
 	var names []string
-	if s.Scope == PerTarget {
+	switch s.Scope {
+	case PerTarget:
 		names = slices.Concat(BaseLabels, extra)
+	case PerServer:
+		names = slices.Clone(ServerLabels)
+	case PerGPU:
+		names = slices.Clone(GPULabels)
+	case PerProcess:
 	}
 	for _, label := range s.Labels {
 		names = append(names, label.Name)
@@ -75,6 +83,12 @@ func (s *Series) LabelNames(extra, info []string) []string {
 
 // BaseLabels come first on every series of a target.
 var BaseLabels = []string{"target", "model", "workload"}
+
+// ServerLabels come first on every series of a server, GPULabels on every one of a GPU.
+var (
+	ServerLabels = []string{"target", "instance_id", "server", "model", "engine"}
+	GPULabels    = []string{"gpu", "uuid", "hostname", "mig_instance", "source"}
+)
 
 // targetInfo is the series that carries whatever is known about a target.
 const targetInfo = "aiperf_target_info"

@@ -1,0 +1,134 @@
+package collector
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// conflicts is the series of families that servers do not agree about.
+const conflicts = "aiperf_scrape_type_conflicts_total"
+
+// Table lists the series of the Gatherer itself.
+func Table() []metrics.Series {
+	return []metrics.Series{{
+		Name: conflicts, Kind: metrics.Counter, Scope: metrics.PerProcess, Unit: "series", Labels: []metrics.Label{{Name: "family"}},
+		Help: "Series left out, at looks at this page, because most servers have the family with another type.",
+	}}
+}
+
+// Gatherer joins what collectors have to show into one family for each name. Where they do not agree about the type of a family, that of most
+// of its series holds and the others are left out; the first help text is taken. Of two series with the same labels the first stays.
+type Gatherer struct {
+	labels     []*dto.LabelPair
+	collectors []Collector
+
+	mu       sync.Mutex
+	conflict map[string]float64
+}
+
+var _ prometheus.Gatherer = (*Gatherer)(nil)
+
+// NewGatherer makes one that puts the labels on every series.
+func NewGatherer(labels map[string]string, collectors ...Collector) *Gatherer {
+	g := &Gatherer{collectors: collectors, conflict: map[string]float64{}}
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		g.labels = append(g.labels, &dto.LabelPair{Name: new(name), Value: new(labels[name])})
+	}
+	return g
+}
+
+// Gather implements prometheus.Gatherer.
+func (g *Gatherer) Gather() ([]*dto.MetricFamily, error) {
+	byName := map[string][]*dto.MetricFamily{}
+	for _, c := range g.collectors {
+		for _, f := range c.Families() {
+			byName[f.GetName()] = append(byName[f.GetName()], f)
+		}
+	}
+	out := make([]*dto.MetricFamily, 0, len(byName)+1)
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		out = append(out, g.join(byName[name]))
+	}
+	return g.withConflicts(out), nil
+}
+
+// join makes one family of those with the same name.
+func (g *Gatherer) join(parts []*dto.MetricFamily) *dto.MetricFamily {
+	kind := prevailing(parts)
+	out := &dto.MetricFamily{Name: parts[0].Name, Help: parts[0].Help, Type: &kind, Unit: parts[0].Unit}
+	for _, f := range parts {
+		if f.GetType() != kind {
+			g.leaveOut(f)
+			continue
+		}
+		for _, m := range f.Metric {
+			out.Metric = append(out.Metric, g.labelled(m))
+		}
+	}
+	slices.SortStableFunc(out.Metric, func(a, b *dto.Metric) int { return slices.CompareFunc(a.Label, b.Label, byText) })
+	out.Metric = slices.CompactFunc(out.Metric, func(a, b *dto.Metric) bool { return slices.CompareFunc(a.Label, b.Label, byText) == 0 })
+	return out
+}
+
+// prevailing is the type of most series; at a tie, of those that come first.
+func prevailing(parts []*dto.MetricFamily) dto.MetricType {
+	kind, votes := parts[0].GetType(), map[dto.MetricType]int{}
+	for _, f := range parts {
+		votes[f.GetType()] += len(f.Metric)
+	}
+	for _, f := range parts {
+		if votes[f.GetType()] > votes[kind] {
+			kind = f.GetType()
+		}
+	}
+	return kind
+}
+
+func (g *Gatherer) leaveOut(f *dto.MetricFamily) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.conflict[f.GetName()] += float64(len(f.Metric))
+}
+
+// labelled is the metric with the labels of all series. A label that it has itself stays.
+func (g *Gatherer) labelled(m *dto.Metric) *dto.Metric {
+	if len(g.labels) == 0 {
+		return m
+	}
+	labels := slices.Concat(m.Label, g.labels)
+	slices.SortStableFunc(labels, byName)
+	labels = slices.CompactFunc(labels, func(a, b *dto.LabelPair) bool { return a.GetName() == b.GetName() })
+	return &dto.Metric{Label: labels, Counter: m.Counter, Gauge: m.Gauge, Histogram: m.Histogram, Summary: m.Summary, Untyped: m.Untyped}
+}
+
+// withConflicts adds the count of what was left out, in its place among the families.
+func (g *Gatherer) withConflicts(out []*dto.MetricFamily) []*dto.MetricFamily {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.conflict) == 0 {
+		return out
+	}
+	b := NewBuilder(Table())
+	for _, family := range slices.Sorted(maps.Keys(g.conflict)) {
+		b.Add(conflicts, g.conflict[family], family)
+	}
+	counted := b.Families()[0]
+	for i, m := range counted.Metric {
+		counted.Metric[i] = g.labelled(m)
+	}
+	at, _ := slices.BinarySearchFunc(out, conflicts, func(f *dto.MetricFamily, name string) int { return cmp.Compare(f.GetName(), name) })
+	return slices.Insert(out, at, counted)
+}
+
+func byName(a, b *dto.LabelPair) int { return cmp.Compare(a.GetName(), b.GetName()) }
+
+func byText(a, b *dto.LabelPair) int {
+	return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetValue(), b.GetValue()))
+}
