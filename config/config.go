@@ -13,6 +13,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/aiperf-exporter/aiperf-exporter/collector/gpu"
+	"github.com/aiperf-exporter/aiperf-exporter/collector/server"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
@@ -20,6 +22,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/otlp"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
 	"github.com/aiperf-exporter/aiperf-exporter/selftest"
 )
@@ -34,6 +37,8 @@ type Config struct {
 	Loads       map[string]load.Config       `koanf:"loads" yaml:"loads,omitempty"`
 	SLOs        map[string]metrics.SLOConfig `koanf:"slos" yaml:"slos,omitempty"`
 	Targets     []Target                     `koanf:"targets" yaml:"targets"`
+	Collectors  Collectors                   `koanf:"collectors" yaml:"collectors"`
+	OTLP        otlp.Config                  `koanf:"otlp" yaml:"otlp"`
 	Metrics     metrics.Config               `koanf:"metrics" yaml:"metrics"`
 	SelfTest    selftest.Config              `koanf:"selftest" yaml:"selftest"`
 
@@ -117,6 +122,15 @@ type Target struct {
 	Expect []answer.Expect `koanf:"expect" yaml:"expect,omitempty"`
 	// compares the answers to the fixed questions of the workload with those of a baseline
 	Fingerprint answer.FingerprintConfig `koanf:"fingerprint" yaml:"fingerprint,omitempty"`
+	// where the server's own metrics are, and what they are called
+	Server server.TargetConfig `koanf:"server" yaml:"server"`
+	// the GPUs that serve the target
+	GPUs gpu.Selector `koanf:"gpus" yaml:"gpus,omitempty"`
+	// what the machines of the target cost, for series beside which dashboards and rules put tokens and joules
+	Cost metrics.CostConfig `koanf:"cost" yaml:"cost,omitempty"`
+	// who serves the model, as the GenAI conventions of OpenTelemetry call it (`openai`, `anthropic`, `aws.bedrock` …); without it the one whose
+	// protocol the endpoint speaks
+	Provider string `koanf:"provider" yaml:"provider,omitempty"`
 	// no arrivals; the series of the target stay
 	Paused bool `koanf:"paused" yaml:"paused,omitempty"`
 	// labels of the target on `aiperf_target_info`, and on all its series where `metrics.extra_labels` has the name

@@ -50,6 +50,8 @@ func (c *Config) target(t *Target) (generator.TargetConfig, error) {
 		Budget:       c.budgetOf(t),
 		Expect:       t.Expect,
 		Fingerprint:  t.Fingerprint,
+		MachineCost:  t.Cost,
+		Provider:     t.Provider,
 		Paused:       t.Paused || c.Global.Paused,
 		SLOs:         c.slosOf(t),
 		Accounting:   t.Accounting,

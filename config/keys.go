@@ -46,12 +46,11 @@ var mustBePositive = map[string]bool{
 
 // plannedKeys belong to what this version does not do yet.
 var plannedKeys = []string{
-	"target_discovery", "collectors", "otlp", "debug", "modules", "probe",
+	"target_discovery", "debug", "modules", "probe",
 	"global.timeout",
 	"metrics.removed_target_linger",
 	"slos.*.preset",
 	"http_clients.*.fresh_every", "http_clients.*.ip_family", "http_clients.*.ip_version", "http_clients.*.dns_refresh",
-	"targets[].collectors",
 }
 
 // unavailableKeys are no mistakes, but cannot be used: what is planned, and what would contradict a key of ours. They never become

@@ -12,6 +12,7 @@ import (
 	"github.com/knadh/koanf/providers/structs"
 	"github.com/knadh/koanf/v2"
 
+	"github.com/aiperf-exporter/aiperf-exporter/collector/server"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
@@ -19,6 +20,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/otlp"
 	"github.com/aiperf-exporter/aiperf-exporter/selftest"
 )
 
@@ -101,7 +103,10 @@ func decode(layers []map[string]any) (*Config, error) {
 // defaultLayer is what the file would say if all defaults were written out, for the entries that it has.
 func defaultLayer(written map[string]any) (map[string]any, error) {
 	out := map[string]any{}
-	for block, config := range map[string]any{"global": DefaultGlobal(), "metrics": metrics.DefaultConfig(), "selftest": selftest.DefaultConfig()} {
+	for block, config := range map[string]any{
+		"global": DefaultGlobal(), "collectors": DefaultCollectors(), "otlp": otlp.DefaultConfig(), "metrics": metrics.DefaultConfig(),
+		"selftest": selftest.DefaultConfig(),
+	} {
 		m, err := defaultsOf(config)
 		if err != nil {
 			return nil, err
@@ -156,11 +161,19 @@ func fillTargets(all map[string]any) (random []bool, err error) {
 	if err != nil {
 		return nil, err
 	}
+	costs, err := defaultsOf(metrics.DefaultCostConfig())
+	if err != nil {
+		return nil, err
+	}
+	scraping, err := defaultsOf(server.DefaultTargetConfig())
+	if err != nil {
+		return nil, err
+	}
 	drift, err := defaultsOf(answer.DefaultFingerprintConfig())
 	if err != nil {
 		return nil, err
 	}
-	builtIn := map[string]any{"endpoint": protocol, "timeouts": timeouts, "budget": spending, "fingerprint": drift, "accounting": string(metrics.Estimated), "enabled": true}
+	builtIn := map[string]any{"endpoint": protocol, "timeouts": timeouts, "budget": spending, "fingerprint": drift, "server": scraping, "cost": costs, "accounting": string(metrics.Estimated), "enabled": true}
 	written, _ := all["defaults"].(map[string]any) // nil: the block is not written
 	targets, _ := all["targets"].([]any)
 	random = make([]bool, len(targets))

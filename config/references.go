@@ -43,6 +43,9 @@ func (t *Target) references() []reference {
 	if t.Endpoint.Secret != "" {
 		refs = append(refs, reference{key: "endpoint.secret", block: "secrets", name: t.Endpoint.Secret})
 	}
+	if t.Server.Client != "" {
+		refs = append(refs, reference{key: "server.client", block: "http_clients", name: t.Server.Client})
+	}
 	for i, name := range t.SLO {
 		refs = append(refs, reference{key: fmt.Sprintf("slo[%d]", i), block: "slos", name: name})
 	}
@@ -96,6 +99,9 @@ func (c *Config) warnings() []error {
 		for _, ref := range c.Targets[i].references() {
 			used[ref.block+"."+ref.name] = true
 		}
+	}
+	for _, ref := range c.collectorReferences() {
+		used[ref.block+"."+ref.name] = true
 	}
 	entries := c.entryNames()
 	for _, block := range blocks {

@@ -9,6 +9,7 @@ import (
 	promconfig "github.com/prometheus/common/config"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/aiperf-exporter/aiperf-exporter/collector/gpu"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
@@ -52,7 +53,7 @@ func (c *checker) value(n *node, t reflect.Type, at *place, pattern string) (out
 		return plain(n), true
 	case n.isEmpty():
 		return nil, false
-	case isScalar && t == reflect.TypeFor[Names]():
+	case isScalar && (t == reflect.TypeFor[Names]() || t == reflect.TypeFor[gpu.Sources]()):
 		n = &node{source: n.source, line: n.line, column: n.column, kind: list, items: []*node{n}}
 	case isScalar && shortForms[t] != nil:
 		return shortForms[t](c, n, at)

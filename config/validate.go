@@ -25,6 +25,8 @@ const entryNameRule = "must be 1 to 63 letters, digits, dots, dashes and undersc
 func (c *Config) validate() []error {
 	return slices.Concat(
 		c.Global.validate("global"),
+		c.Collectors.validate("collectors"),
+		c.OTLP.Validate("otlp"),
 		c.Metrics.Validate("metrics"),
 		c.SelfTest.Validate("selftest"),
 		validateExtraLabels("metrics.extra_labels", c.Metrics.ExtraLabels, c.Global.Labels),
@@ -77,6 +79,11 @@ func (g *Global) validate(path string) []error {
 			errs = append(errs, invalid.Key(path+".labels."+name, "the label %q is reserved, it belongs to aiperf_exporter_build_info", name))
 		}
 	}
+	for _, name := range slices.Concat(metrics.ServerLabels, metrics.GPULabels) {
+		if _, ok := g.Labels[name]; ok && !isReserved(name) {
+			errs = append(errs, invalid.Key(path+".labels."+name, "the label %q is reserved, it tells servers or GPUs apart", name))
+		}
+	}
 	return append(errs, validateLabels(path+".labels", g.Labels)...)
 }
 
@@ -121,6 +128,7 @@ func (c *Config) validateTargets() []error {
 		}
 	}
 	errs = append(errs, c.validateBaselines()...)
+	errs = append(errs, c.validateGPUs()...)
 	if series > maxSeries {
 		errs = append(errs, invalid.Key("targets", "have an estimated %d series together, %d are allowed: metrics.histograms: native needs far fewer", series, maxSeries))
 	}
@@ -166,6 +174,12 @@ func (t *Target) validate(path string) []error {
 		errs = append(errs, t.Expect[i].Validate(fmt.Sprintf("%s.expect[%d]", path, i))...)
 	}
 	errs = append(errs, t.Fingerprint.Validate(path+".fingerprint")...)
+	errs = append(errs, t.Server.Validate(path+".server")...)
+	errs = append(errs, t.GPUs.Validate(path+".gpus")...)
+	errs = append(errs, t.Cost.Validate(path+".cost")...)
+	if problem := labelValueProblem(t.Provider); t.Provider != "" && problem != "" {
+		errs = append(errs, invalid.Key(path+".provider", "%s", problem))
+	}
 	return append(errs, validateLabels(path+".labels", t.Labels)...)
 }
 

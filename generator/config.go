@@ -41,6 +41,8 @@ type TargetConfig struct {
 	Budget       budget.Config
 	Expect       []answer.Expect
 	Fingerprint  answer.FingerprintConfig
+	MachineCost  metrics.CostConfig
+	Provider     string // of the model, as OpenTelemetry calls it; "" = by the endpoint's protocol
 	SLOs         []metrics.SLO
 	Paused       bool
 	Accounting   metrics.Accounting
@@ -62,6 +64,8 @@ func (c *TargetConfig) Features() metrics.Features {
 		Checks:     c.checks(),
 
 		Fingerprint: c.Fingerprint.Enabled,
+		Cost:        c.MachineCost,
+		Prices:      metrics.Prices{Input: c.Budget.USDPerMillionInput, Output: c.Budget.USDPerMillionOutput},
 	}
 	if codec, err := endpoint.New(c.Endpoint); err == nil {
 		features.Product = codec.Traits().Product

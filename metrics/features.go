@@ -18,6 +18,9 @@ type Features struct {
 	// Fingerprint: answers to fixed questions are compared with a baseline.
 	Fingerprint bool
 	SLOs        []SLO
+	// Cost is what its machines cost, Prices what a vendor asks for its tokens.
+	Cost   CostConfig
+	Prices Prices
 }
 
 // BudgetLimit is one limit on what may be spent in a calendar period.
@@ -93,3 +96,7 @@ func recorded(f *Features) bool  { return f.Dataset }
 func replays(f *Features) bool      { return f.Replay }
 func checked(f *Features) bool      { return len(f.Checks) > 0 }
 func fingerprints(f *Features) bool { return f.Fingerprint }
+
+func costsByHour(f *Features) bool   { return f.Cost.PerHour > 0 }
+func costsByEnergy(f *Features) bool { return f.Cost.PerKWh > 0 }
+func priced(f *Features) bool        { return f.Prices != Prices{} }

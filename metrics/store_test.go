@@ -83,7 +83,10 @@ func sum(families map[string]*dto.MetricFamily, name string) float64 {
 func allFeatures() []Features {
 	slos := []SLO{testSLO()}
 	return []Features{
-		{Streaming: true, SLOs: slos, Sessions: true, Dataset: true, Replay: true, Checks: []string{"contains", "regex"}, Fingerprint: true, Budget: testBudget()},
+		{
+			Streaming: true, SLOs: slos, Sessions: true, Dataset: true, Replay: true, Checks: []string{"contains", "regex"}, Fingerprint: true, Budget: testBudget(),
+			Cost: CostConfig{PerHour: 4, PerKWh: .3, Currency: "eur"}, Prices: Prices{Input: 3, Output: 15},
+		},
 		{Product: ProductImages, Streaming: true, SLOs: slos},
 		{Product: ProductVectors, SLOs: slos},
 		{Product: ProductDocuments, ClosedLoop: true},

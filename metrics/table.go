@@ -2,10 +2,10 @@ package metrics
 
 import "slices"
 
-// Table lists every series of our own; go_*, process_* and promhttp_* come from client_golang. Nothing outside this file names a series:
-// the registry, the series command and the reference in docs/ are made from it.
+// Table lists every series of what this program measures. Nothing outside this room names one of them: the store, the series command and the
+// reference in docs/ are made from it.
 func Table() []Series {
-	return slices.Concat(latencySeries(), tokenSeries(), productSeries(), answerSeries(), requestSeries(), loadSeries(), sloSeries(), sweepSeries(), stateSeries(), exporterSeries())
+	return slices.Concat(latencySeries(), tokenSeries(), productSeries(), answerSeries(), requestSeries(), loadSeries(), sloSeries(), costSeries(), sweepSeries(), stateSeries(), exporterSeries())
 }
 
 func latencySeries() []Series {

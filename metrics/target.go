@@ -123,6 +123,7 @@ func newTarget(s *Store, info TargetInfo) *Target {
 	t.addSLOs()
 	t.addGauges()
 	t.addLive()
+	t.addCost()
 	t.addOwn()
 	t.addSweep()
 	return t

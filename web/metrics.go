@@ -10,7 +10,7 @@ import (
 	_ "github.com/prometheus/client_golang/prometheus/promhttp/zstd" // without it a scraper that asks for zstd silently gets identity
 )
 
-// metricsHandler serves the registry in the format and compression that the scraper asks for. Native histograms travel in protobuf only.
+// metricsHandler serves what is gathered in the format and compression that the scraper asks for. Native histograms travel in protobuf only.
 func metricsHandler(o *Options) http.Handler {
 	opts := promhttp.HandlerOpts{
 		EnableOpenMetrics:   true,
@@ -20,11 +20,15 @@ func metricsHandler(o *Options) http.Handler {
 		ProcessStartTime:    o.Start,
 		OfferedCompressions: []promhttp.Compression{promhttp.Identity, promhttp.Gzip, promhttp.Zstd},
 	}
+	shown := o.Gatherer
+	if shown == nil {
+		shown = o.Registry
+	}
 	if !o.InstrumentHandler {
-		return promhttp.HandlerFor(o.Registry, opts)
+		return promhttp.HandlerFor(shown, opts)
 	}
 	opts.Registry = o.Registry
-	return promhttp.InstrumentMetricHandler(o.Registry, promhttp.HandlerFor(o.Registry, opts))
+	return promhttp.InstrumentMetricHandler(o.Registry, promhttp.HandlerFor(shown, opts))
 }
 
 // errorLog is what promhttp tells gathering errors to.

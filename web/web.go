@@ -21,6 +21,8 @@ import (
 // Options say what is served.
 type Options struct {
 	Registry *prometheus.Registry
+	// Gatherer is what is shown, the series of the Registry among it; nil = those alone.
+	Gatherer prometheus.Gatherer
 	Logger   *slog.Logger
 	Start    time.Time
 	Version  string

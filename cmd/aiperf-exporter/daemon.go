@@ -42,7 +42,7 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 	for _, warning := range c.Warnings {
 		logger.Warn("configuration", slog.String("warning", warning.String()))
 	}
-	e, err := newEngine(s, c, gc, logger.With(slog.String("component", "generator")), nil)
+	e, err := newEngine(s, c, gc, watchers{}, logger.With(slog.String("component", "generator")))
 	if err != nil {
 		logger.Error("cannot start", slog.Any("err", err))
 		return exitFailure
@@ -89,6 +89,7 @@ func newHandler(o *daemonOptions, c *config.Config, e *engine, logger *slog.Logg
 	}
 	options := &web.Options{
 		Registry:          e.registry,
+		Gatherer:          e.gatherer,
 		Logger:            logger,
 		Start:             e.clock.Wall(0),
 		Version:           version.Version,

@@ -22,6 +22,7 @@ import (
 
 // engine is the measuring part of the process: what is measured, and what makes the traffic.
 type engine struct {
+	logger    *slog.Logger
 	clock     *metrics.SystemClock
 	registry  *prometheus.Registry
 	generator *generator.Generator
@@ -29,16 +30,19 @@ type engine struct {
 	watch     *selftest.Watch
 	poller    *transport.Poller
 	ledger    *budget.Ledger
+	others    *others
+	// gatherer is everything that is shown: what is measured, and what others say of themselves.
+	gatherer prometheus.Gatherer
 }
 
-// newEngine wires the targets of a configuration. observer may be nil.
-func newEngine(s *session, c *config.Config, gc generator.Config, logger *slog.Logger, observer generator.Observer) (*engine, error) {
-	e := &engine{clock: metrics.NewSystemClock(), registry: prometheus.NewRegistry(), targets: gc.Targets}
+// newEngine wires the targets of a configuration.
+func newEngine(s *session, c *config.Config, gc generator.Config, watchers watchers, logger *slog.Logger) (*engine, error) {
+	e := &engine{logger: s.logger, clock: metrics.NewSystemClock(), registry: prometheus.NewRegistry(), targets: gc.Targets}
 	var err error
 	if e.ledger, err = budget.Open(s.stateFile); err != nil {
 		return nil, fmt.Errorf("--budget.state-file: %w", err)
 	}
-	if err := e.build(s, c, gc, logger, observer); err != nil {
+	if err := e.build(s, c, gc, watchers, logger); err != nil {
 		e.close(logger)
 		return nil, err
 	}
@@ -46,7 +50,7 @@ func newEngine(s *session, c *config.Config, gc generator.Config, logger *slog.L
 }
 
 // build makes everything that works with the ledger.
-func (e *engine) build(s *session, c *config.Config, gc generator.Config, logger *slog.Logger, observer generator.Observer) error {
+func (e *engine) build(s *session, c *config.Config, gc generator.Config, watchers watchers, logger *slog.Logger) error {
 	options := metrics.Options{
 		Config: c.Metrics, Clock: e.clock, SLOs: c.AllSLOs(), InfoLabels: c.LabelNames(),
 		ConfigHash: c.Hash(), SecretReadErrors: c.SecretReadErrors,
@@ -64,6 +68,9 @@ func (e *engine) build(s *session, c *config.Config, gc generator.Config, logger
 	if err != nil {
 		return fmt.Errorf("host name, which tells exporters with the same targets apart: %w", err)
 	}
+	if e.others, err = newOthers(c, e, watchers, instance); err != nil {
+		return err
+	}
 	if e.poller, err = transport.NewPoller(e.clock); err != nil {
 		return err
 	}
@@ -80,7 +87,8 @@ func (e *engine) build(s *session, c *config.Config, gc generator.Config, logger
 		Instance:  instance,
 		UserAgent: program + "/" + version.Version,
 		Redact:    c.Redactor().Redact,
-		Observer:  observer,
+		Trace:     e.others.trace,
+		Observer:  e.others.observer,
 	})
 	return err
 }
@@ -113,11 +121,14 @@ func (e *engine) close(logger *slog.Logger) {
 	}
 }
 
-// watched does work, and watches until its end whether this process can be trusted.
+// watched does work, and until its end reads what others say of themselves, and watches whether this process can be trusted.
 func (e *engine) watched(ctx context.Context, work func(context.Context)) {
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx)) // requests may end when ctx has ended
 	var watching sync.WaitGroup
 	watching.Go(func() { e.watch.Run(watch) })
+	for _, c := range e.others.collectors {
+		watching.Go(func() { c.Run(watch) })
+	}
 	defer watching.Wait()
 	defer stop()
 	work(ctx)

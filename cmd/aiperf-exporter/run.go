@@ -77,7 +77,7 @@ func runOnce(s *session, o *runOptions) int {
 	for i := range gc.Targets {
 		observer[gc.Targets[i].Name] = report.NewCollector(gc.Targets[i].SLOs)
 	}
-	e, err := newEngine(s, c, gc, s.logger, observer)
+	e, err := newEngine(s, c, gc, watchers{requests: observer}, s.logger)
 	if err != nil {
 		s.complainf("%v", err)
 		return exitFailure

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/series"
 )
 
 func seriesCommand(app *kingpin.Application) command {
@@ -28,9 +29,9 @@ func seriesCommand(app *kingpin.Application) command {
 				return exitFailure
 			}
 		}
-		for _, series := range metrics.Table() {
-			if *target == "" || series.Scope == metrics.PerTarget {
-				s.printSeries(&series, c)
+		for _, line := range series.Table() {
+			if *target == "" || line.Scope == metrics.PerTarget || line.Scope == metrics.PerServer {
+				s.printSeries(&line, c)
 			}
 		}
 		fmt.Fprintln(s.stdout, "# beside these: aiperf_exporter_build_info, and go_*, process_*, promhttp_* without --web.disable-exporter-metrics")
@@ -44,11 +45,11 @@ func seriesCommand(app *kingpin.Application) command {
 }
 
 // printSeries prints the name with its labels, and below it what it means.
-func (s *session) printSeries(series *metrics.Series, c *config.Config) {
-	about := string(series.Kind)
-	if series.Unit != "" {
-		about += ", " + series.Unit
+func (s *session) printSeries(line *metrics.Series, c *config.Config) {
+	about := string(line.Kind)
+	if line.Unit != "" {
+		about += ", " + line.Unit
 	}
-	labels := slices.Concat(series.LabelNames(c.Metrics.ExtraLabels, c.LabelNames()), slices.Sorted(maps.Keys(c.Global.Labels)))
-	fmt.Fprintf(s.stdout, "%s{%s}\n    %s. %s\n\n", series.Name, strings.Join(labels, ","), about, series.Help)
+	labels := slices.Concat(line.LabelNames(c.Metrics.ExtraLabels, c.LabelNames()), slices.Sorted(maps.Keys(c.Global.Labels)))
+	fmt.Fprintf(s.stdout, "%s{%s}\n    %s. %s\n\n", line.Name, strings.Join(labels, ","), about, line.Help)
 }

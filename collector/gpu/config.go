@@ -1,6 +1,10 @@
 package gpu
 
-import "time"
+import (
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
+)
 
 // Config is the block `collectors.gpu:`.
 //
@@ -16,6 +20,7 @@ type Config struct {
 	NVML   NVMLConfig     `koanf:"nvml" yaml:"nvml"`
 	DCGM   ExporterConfig `koanf:"dcgm" yaml:"dcgm"`
 	AMD    ExporterConfig `koanf:"amd" yaml:"amd"`
+	Triton ExporterConfig `koanf:"triton" yaml:"triton"`
 }
 
 // Sources is a list of names; in the file, a single one may stand without the brackets.
@@ -36,7 +41,7 @@ type ExporterConfig struct {
 	// time between two looks, at least 1s
 	Interval time.Duration `koanf:"interval" yaml:"interval"`
 	// pages of metrics, one for each machine
-	URLs []string `koanf:"urls" yaml:"urls,omitempty"`
+	URLs []secret.URL `koanf:"urls" yaml:"urls,omitempty"`
 	// what the site puts before each name
 	Prefix string `koanf:"prefix" yaml:"prefix,omitempty"`
 }
@@ -48,6 +53,7 @@ func DefaultConfig() Config {
 		NVML:   NVMLConfig{Interval: 5 * time.Second},
 		DCGM:   ExporterConfig{Interval: 15 * time.Second},
 		AMD:    ExporterConfig{Interval: 15 * time.Second},
+		Triton: ExporterConfig{Interval: 15 * time.Second},
 	}
 }
 

@@ -116,5 +116,5 @@ func (c *Collector) Run(ctx context.Context) {}
 // Families implements collector.Collector.
 func (c *Collector) Families() []*dto.MetricFamily { return nil }
 
-// Table lists every series of GPUs and of their sources.
-func Table() []metrics.Series { return nil }
+
+

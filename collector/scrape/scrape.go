@@ -52,8 +52,8 @@ type Client struct{}
 type Options struct {
 	HTTP      promconfig.HTTPClientConfig
 	UserAgent string
-	// Bearer gives a token for each request, nil = HTTP alone says how to authenticate.
-	Bearer func() (string, error)
+	// Credential gives a header for each request, nil = HTTP alone says how to authenticate.
+	Credential func() (header, value string, err error)
 }
 
 // NewClient makes one. Errors are those of files and certificates that cannot be read.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 // Config is the block `collectors.server:`.
@@ -39,9 +40,9 @@ type TargetConfig struct {
 	// what the server is: `auto` looks at the names of its metrics, `none` never asks it, `generic` has only the rules of `map`
 	Kind mapping.Kind `koanf:"kind" yaml:"kind"`
 	// page of metrics, where it is not found at the usual places of the target's host
-	MetricsURL string `koanf:"metrics_url" yaml:"metrics_url,omitempty"`
+	MetricsURL secret.URL `koanf:"metrics_url" yaml:"metrics_url,omitempty"`
 	// pages of several replicas; an empty list asks nobody
-	MetricsURLs []string `koanf:"metrics_urls" yaml:"metrics_urls,omitempty"`
+	MetricsURLs []secret.URL `koanf:"metrics_urls" yaml:"metrics_urls,omitempty"`
 	// `inherit` sends the credential of the target to the page of metrics, too
 	Auth string `koanf:"auth" yaml:"auth,omitempty"`
 	// name of an entry under `http_clients`; without it that of `collectors.server`
@@ -53,6 +54,9 @@ type TargetConfig struct {
 	// families of this server and what they become, before the table
 	Map []mapping.Rule `koanf:"map" yaml:"map,omitempty"`
 }
+
+// InheritAuth is the only value of auth.
+const InheritAuth = "inherit"
 
 // DefaultTargetConfig is what an absent block means.
 func DefaultTargetConfig() TargetConfig { return TargetConfig{Kind: mapping.Auto} }

@@ -15,8 +15,8 @@ type Target struct {
 	Name, URL, Model string
 	Config           TargetConfig
 	HTTP             promconfig.HTTPClientConfig
-	// Bearer gives the credential of the target, if auth is inherit.
-	Bearer func() (string, error)
+	// Credential gives the header that authenticates the target's own requests, if auth is inherit and they have one.
+	Credential func() (header, value string, err error)
 }
 
 // Deps are what the collector works with.

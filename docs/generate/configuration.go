@@ -13,6 +13,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/otlp"
 	"github.com/aiperf-exporter/aiperf-exporter/selftest"
 )
 
@@ -83,6 +84,8 @@ func defaultsOfBlocks(root string) (map[string]any, error) {
 		"loads":        load.DefaultConfig(),
 		"slos":         metrics.DefaultSLOConfig(),
 		"targets":      smallest.Targets[0],
+		"collectors":   config.DefaultCollectors(),
+		"otlp":         otlp.DefaultConfig(),
 		"metrics":      metrics.DefaultConfig(),
 		"selftest":     selftest.DefaultConfig(),
 	}, nil

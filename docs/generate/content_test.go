@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/series"
 )
 
 var namedVariable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)`)
@@ -173,7 +174,7 @@ var seriesName = regexp.MustCompile(`\baiperf_[a-z0-9_]+`)
 func TestSeriesExist(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"aiperf_exporter_build_info": true}
-	for _, s := range metrics.Table() {
+	for _, s := range series.Table() {
 		known[s.Name] = true
 		if s.Kind == metrics.Histogram {
 			for _, suffix := range []string{"_bucket", "_count", "_sum"} {

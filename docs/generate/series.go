@@ -6,16 +6,18 @@ import (
 	"strings"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/series"
 )
 
 const seriesHead = `# Series
 
-Written by ` + "`make gen`" + ` from the table in [metrics/series.go](../metrics/series.go); ` + "`aiperf-exporter series`" + ` prints the same for
-your configuration. Every series exists at zero from the moment its target starts. Times are seconds, sizes bytes, shares 0–1.
+Written by ` + "`make gen`" + ` from the tables of the rooms that measure and read; ` + "`aiperf-exporter series`" + ` prints the same for
+your configuration. Every series of a target exists at zero from the moment it starts. Times are seconds, sizes bytes, shares 0–1.
 What the figures mean is told in [measuring.md](measuring.md).
 
-The series of a target carry the labels ` + "`target`, `model` and `workload`" + `, then the names in ` + "`metrics.extra_labels`" + `; below are only the
-labels beyond those. ` + "`global.labels`" + ` stand on all series. Histograms are classic and native in one (` + "`metrics.histograms`" + `); native ones need
+The series of a target carry the labels ` + "`target`, `model` and `workload`" + `, then the names in ` + "`metrics.extra_labels`" + `; those of a server
+` + "`target`, `instance_id`, `server`, `model` and `engine`" + `, those of a GPU ` + "`gpu`, `uuid`, `hostname`, `mig_instance` and `source`" + `; below are only the
+labels beyond those. Of a server and of a GPU there is what it has: nothing is made up, and nothing outlives its source. ` + "`global.labels`" + ` stand on all series. Histograms are classic and native in one (` + "`metrics.histograms`" + `); native ones need
 ` + "`scrape_native_histograms: true`" + ` in Prometheus. The limits of your SLOs are bucket boundaries of the measures that they limit.
 `
 
@@ -26,17 +28,20 @@ func seriesPage() ([]byte, error) {
 	for _, part := range []struct {
 		title string
 		scope metrics.Scope
-	}{{"Of each target", metrics.PerTarget}, {"Of the exporter", metrics.PerProcess}} {
+	}{
+		{"Of each target", metrics.PerTarget}, {"Of the servers behind targets", metrics.PerServer}, {"Of GPUs", metrics.PerGPU},
+		{"Of the exporter and what it reads", metrics.PerProcess},
+	} {
 		fmt.Fprintf(&out, "\n## %s\n\n| series | type | labels | meaning |\n|---|---|---|---|\n", part.title)
-		for _, s := range metrics.Table() {
+		for _, s := range series.Table() {
 			if s.Scope == part.scope {
 				fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", s.Name, s.Kind, labelCell(s.Labels), cell(s.Help))
 			}
 		}
 	}
 	out.WriteString("\n## Bucket boundaries\n\n| series | classic boundaries |\n|---|---|\n")
-	for _, s := range metrics.Table() {
-		if s.Kind == metrics.Histogram {
+	for _, s := range series.Table() {
+		if len(s.Bounds) > 0 {
 			fmt.Fprintf(&out, "| `%s` | %s |\n", s.Name, strings.Trim(fmt.Sprint(s.Bounds), "[]"))
 		}
 	}

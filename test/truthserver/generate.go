@@ -51,9 +51,13 @@ func (s *server) generate(w io.Writer, g *generation, body []byte) error {
 	// Four bytes a token is what an English prompt has; all that matters is that usage and truth say the same.
 	g.input = max(1, (len(g.Prompt)+len(g.Messages))/4)
 
-	s.truth.begin(g.arrived)
+	n := s.sequence.Add(1)
+	if s.script.failEvery > 0 && n%s.script.failEvery == 0 {
+		return writeError(w, http.StatusInternalServerError, "this request fails by the script")
+	}
+	s.truth.begin(g)
 	// Multiples of the golden ratio, modulo 1, are spread evenly over [0, 1) however many there are.
-	_, share := math.Modf(float64(s.sequence.Add(1)) * math.Phi)
+	_, share := math.Modf(float64(n) * math.Phi)
 	first := g.arrived.Add(s.script.firstToken + time.Duration(share*float64(s.script.spread)))
 	row, err := s.stream(w, g, first)
 	if err != nil {
@@ -93,7 +97,7 @@ func (s *server) stream(w io.Writer, g *generation, first time.Time) (row, error
 		if begin.IsZero() {
 			begin = last
 		}
-		s.truth.sent(last, chunks)
+		s.truth.sent(last, chunks, sent-before)
 		next = next.Add(time.Duration(sent-before) * s.script.gap)
 	}
 	if _, err := w.Write(a.end()); err != nil {

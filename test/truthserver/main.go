@@ -6,6 +6,8 @@
 //	GET /truth            totals and distributions as JSON
 //	GET /truth/requests   one JSON line per finished request, joined by X-Request-ID
 //	GET /health           200, for clients that look before they start
+//	GET /metrics          its counters, as vLLM shows them
+//	GET /gpu/metrics      GPUs that draw constant power, as dcgm-exporter shows them
 package main
 
 import (
@@ -28,6 +30,9 @@ type script struct {
 	batch      int           // chunks per write
 	role       bool          // send a chunk with the role and no text at once, as vLLM does
 	continuous bool          // tell the usage so far in each chunk to clients that ask for it
+	failEvery  uint64        // request n is refused if it is a multiple of this; 0 = none is
+	gpus       int
+	watts      float64 // of each of them
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -47,6 +52,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&s.role, "role", true, "send a chunk with only the role first")
 	flags.BoolVar(&s.continuous, "continuous-usage", true, "tell the usage so far in each chunk to clients that ask for it; "+
 		"if not, all clients get the same bytes")
+	flags.Uint64Var(&s.failEvery, "fail-every", 0, "answer each request whose `number` is a multiple of this with status 500; 0 = none")
+	flags.IntVar(&s.gpus, "gpus", 2, "GPUs on the page of dcgm-exporter")
+	flags.Float64Var(&s.watts, "watts", 400, "power of each of them")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}

@@ -57,12 +57,18 @@ func (s *server) connection(c net.Conn) {
 // answer writes the whole answer to one request, which was there at the instant arrived.
 func (s *server) answer(w io.Writer, r *http.Request, body []byte, arrived time.Time) error {
 	switch path := r.URL.Path; {
+	case r.Method == http.MethodHead: // AIPerf looks so whether there is a page; an answer to it has no body
+		return writeBody(w, http.StatusOK, textFormat, nil)
 	case path == "/truth":
 		return writeJSON(w, http.StatusOK, s.truth.report())
 	case path == "/truth/requests":
 		return writeBody(w, http.StatusOK, "application/jsonl", s.truth.lines())
 	case path == "/health":
 		return writeBody(w, http.StatusOK, "text/plain", nil)
+	case path == "/metrics":
+		return writeBody(w, http.StatusOK, textFormat, s.truth.page())
+	case path == "/gpu/metrics":
+		return writeBody(w, http.StatusOK, textFormat, s.script.gpuPage(time.Since(s.truth.start)))
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/completions"):
 		g := generation{id: r.Header.Get("X-Request-ID"), chat: strings.HasSuffix(path, "/chat/completions"), arrived: arrived}
 		return s.generate(w, &g, body)

@@ -241,7 +241,7 @@ func TestTimelineCountsChunksByTheStepInWhichTheyWereSent(t *testing.T) {
 		after  time.Duration
 		chunks int
 	}{{0, 1}, {timelineStep - 1, 1}, {3 * timelineStep, 8}, {timelineSteps * timelineStep, 5}} {
-		known.sent(known.start.Add(sent.after), sent.chunks)
+		known.sent(known.start.Add(sent.after), sent.chunks, sent.chunks)
 	}
 	got := known.report().Timeline.Chunks
 	if diff := cmp.Diff([]int64{2, 0, 0, 8}, got[:4]); diff != "" {

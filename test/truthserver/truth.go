@@ -40,19 +40,23 @@ const (
 type truth struct {
 	start    time.Time                   // of the timeline
 	timeline [timelineSteps]atomic.Int64 // chunks handed to the kernel
+	tokens   atomic.Int64                // in them
 
 	mu                sync.Mutex
 	rows              []row
 	requests, aborted int
+	prompts           int // tokens of all requests
 	open, peak        int
 	first, last       time.Time // arrivals
 }
 
 // begin notes a generation request.
-func (t *truth) begin(arrived time.Time) {
+func (t *truth) begin(g *generation) {
+	arrived := g.arrived
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.requests++
+	t.prompts += g.input
 	t.open++
 	t.peak = max(t.peak, t.open)
 	if t.first.IsZero() || arrived.Before(t.first) {
@@ -63,8 +67,9 @@ func (t *truth) begin(arrived time.Time) {
 	}
 }
 
-// sent notes chunks.
-func (t *truth) sent(at time.Time, chunks int) {
+// sent notes chunks and the tokens in them.
+func (t *truth) sent(at time.Time, chunks, tokens int) {
+	t.tokens.Add(int64(tokens))
 	step := min(int(at.Sub(t.start)/timelineStep), timelineSteps-1)
 	t.timeline[step].Add(int64(chunks))
 }
