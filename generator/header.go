@@ -1,13 +1,16 @@
 package generator
 
 import (
+	"encoding/hex"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
 // newRequestID makes the value of X-Request-ID: a random UUID, so that a server's log lines can be found from an exemplar.
@@ -40,11 +43,44 @@ func baseHeader(c *TargetConfig, traits *endpoint.Traits, userAgent string) http
 	return header
 }
 
-// header makes the headers of one request.
-func (t *Target) header(requestID string, turn *workload.Turn, contentType string, stream bool) http.Header {
+// traceHeader names the header that carries the context of a request's span, as the W3C's Trace Context has it.
+const traceHeader = "Traceparent"
+
+// newTrace makes the context of a request's span; the zero value where there is to be none.
+func (t *Target) newTrace() metrics.Trace {
+	if t.deps.Trace == nil {
+		return metrics.Trace{}
+	}
+	return t.deps.Trace()
+}
+
+// traceIsUsers tells whether the configuration has a header of that name, whatever for: its requests are part of traces that this program
+// does not know.
+func traceIsUsers(header http.Header, c *endpoint.Config) bool {
+	names := append([]string{c.KeyHeader, c.SessionHeader}, c.AffinityHeaders...)
+	return header.Get(traceHeader) != "" ||
+		slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, traceHeader) })
+}
+
+// traceparent is the value of the header: version, trace, span, and whether it is sampled.
+func traceparent(t *metrics.Trace) string {
+	value := make([]byte, 0, len("00-")+2*len(t.ID)+len("-")+2*len(t.Span)+len("-00"))
+	value = hex.AppendEncode(append(value, "00-"...), t.ID[:])
+	value = hex.AppendEncode(append(value, '-'), t.Span[:])
+	if t.Sampled {
+		return string(append(value, "-01"...))
+	}
+	return string(append(value, "-00"...))
+}
+
+// header makes the headers of the request of a record.
+func (t *Target) header(r *metrics.Record, turn *workload.Turn, contentType string, stream bool) http.Header {
 	header := t.headers.Clone()
 	if header.Get("X-Request-Id") == "" { // unless the user has one of their own
-		header.Set("X-Request-Id", requestID)
+		header.Set("X-Request-Id", r.RequestID)
+	}
+	if r.Trace != (metrics.Trace{}) {
+		header.Set(traceHeader, traceparent(&r.Trace))
 	}
 	accept := "application/json"
 	if stream {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
 func TestHeadersOfARequest(t *testing.T) {
@@ -17,6 +18,7 @@ func TestHeadersOfARequest(t *testing.T) {
 		traits   endpoint.Traits
 		session  string
 		parent   string
+		trace    metrics.Trace
 		stream   bool
 		want     http.Header // beside those of every request
 	}{
@@ -51,6 +53,18 @@ func TestHeadersOfARequest(t *testing.T) {
 			session:  "s",
 			want:     http.Header{"X-Request-Id": {"r"}, "X-Correlation-Id": {"s"}, "X-Dynamo-Session-Id": {"s"}, "Accept": {"application/json"}},
 		},
+		"the context of a span that is sent": {
+			trace: metrics.Trace{ID: [16]byte{0x0a, 15: 0xf1}, Span: [8]byte{7: 2}, Sampled: true},
+			want: http.Header{
+				"X-Request-Id": {"r"}, "Accept": {"application/json"}, "Traceparent": {"00-0a0000000000000000000000000000f1-0000000000000002-01"},
+			},
+		},
+		"the context of one that is not sent": {
+			trace: metrics.Trace{ID: [16]byte{0xff}, Span: [8]byte{0xee}},
+			want: http.Header{
+				"X-Request-Id": {"r"}, "Accept": {"application/json"}, "Traceparent": {"00-ff000000000000000000000000000000-ee00000000000000-00"},
+			},
+		},
 		"what the protocol wants, unless the user wants something else": {
 			endpoint: endpoint.Config{Headers: map[string]string{"anthropic-version": "2030-01-01", "x-request-id": "own"}},
 			traits:   endpoint.Traits{Header: http.Header{"anthropic-version": {"2023-06-01"}, "X-Kept": {"yes"}}},
@@ -65,7 +79,7 @@ func TestHeadersOfARequest(t *testing.T) {
 			want["User-Agent"], want["X-Aiperf-Exporter"] = []string{"agent/1"}, []string{"t"}
 			want["Accept-Encoding"], want["Content-Type"] = []string{"identity"}, []string{"application/json"}
 			for range 2 { // one request leaves nothing behind for the next
-				got := target.header("r", &workload.Turn{Session: test.session, Parent: test.parent}, "application/json", test.stream)
+				got := target.header(&metrics.Record{RequestID: "r", Trace: test.trace}, &workload.Turn{Session: test.session, Parent: test.parent}, "application/json", test.stream)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}

@@ -67,7 +67,7 @@ func (q *question) ask(ctx context.Context) {
 		firstContent: q.hold.gotFirstToken,
 	}
 	got := t.client.Do(ctx, &transport.Request{
-		URL: url, Header: t.header(r.RequestID, q.turn, contentType, stream), Body: body, Stream: stream && t.traits.Product.Generates(),
+		URL: url, Header: t.header(r, q.turn, contentType, stream), Body: body, Stream: stream && t.traits.Product.Generates(),
 		Abandon: q.hold.abandon, AbandonAfter: q.hold.abandonAfter,
 	}, &r.Time, x)
 	r.Unstreamed = stream && !got.Stream

@@ -115,6 +115,9 @@ func NewTarget(config TargetConfig, deps Deps) (*Target, error) {
 	t.backoff = load.NewBackoff(&c.Load.Backoff, seed.Derive(c.Seed, "load.backoff", c.Name))
 	t.cancellation = load.NewCancellation(&c.Load.Cancel, c.Seed, c.Name)
 	t.headers = baseHeader(c, &t.traits, deps.UserAgent)
+	if traceIsUsers(t.headers, &c.Endpoint) {
+		t.deps.Trace = nil
+	}
 	info := c.info()
 	info.Live = t.live
 	t.series = deps.Store.Add(info)
@@ -268,7 +271,7 @@ func (t *Target) Once(ctx context.Context) {
 // request carries one admitted arrival to its end.
 func (t *Target) request(ctx context.Context, flight *metrics.Flight, h *hold, issue int64, warmup bool) {
 	stamps := t.stamps.Get().(*[]int64)
-	r := &metrics.Record{RequestID: newRequestID(), Product: t.traits.Product, Content: (*stamps)[:0]}
+	r := &metrics.Record{RequestID: newRequestID(), Trace: t.newTrace(), Product: t.traits.Product, Content: (*stamps)[:0]}
 	r.Time.Sched, r.Time.Issue = h.arrival.Sched, issue
 	r.Warmup = warmup
 	q := question{target: t, hold: h, record: r, flight: flight}

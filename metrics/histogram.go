@@ -1,8 +1,10 @@
 package metrics
 
 import (
+	"encoding/hex"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -38,12 +40,16 @@ type exemplar struct {
 	value     float64
 	at        int64
 	requestID string // "" = there is none
+	trace     Trace
 }
 
 const (
 	// nativeZero is the limit up to which values are in the bucket of zero.
 	nativeZero         = 1e-6
 	maxNativeExemplars = 10
+	// maxExemplarRunes is how much the labels of an exemplar may hold, names and values together: OpenMetrics allows no more, and Prometheus
+	// drops an exemplar that has more.
+	maxExemplarRunes = 128
 )
 
 func newHistogram(l *layout, labels []*dto.LabelPair) histogram {
@@ -154,9 +160,25 @@ func (h *histogram) showExemplars(clock *SystemClock) []*dto.Exemplar {
 	out := make([]*dto.Exemplar, len(h.exemplars))
 	for i, e := range h.exemplars {
 		if e.requestID != "" {
-			label := &dto.LabelPair{Name: new("request_id"), Value: new(e.requestID)}
-			out[i] = &dto.Exemplar{Label: []*dto.LabelPair{label}, Value: new(e.value), Timestamp: timestamppb.New(clock.Wall(e.at))}
+			out[i] = &dto.Exemplar{Label: e.labels(), Value: new(e.value), Timestamp: timestamppb.New(clock.Wall(e.at))}
 		}
+	}
+	return out
+}
+
+// labels name the request, and the trace if its span is sent: an id that leads nowhere helps nobody. What is too long is left out.
+func (e *exemplar) labels() []*dto.LabelPair {
+	out := make([]*dto.LabelPair, 0, 2)
+	room := maxExemplarRunes
+	add := func(name, value string) {
+		if runes := utf8.RuneCountInString(name) + utf8.RuneCountInString(value); runes <= room {
+			room -= runes
+			out = append(out, &dto.LabelPair{Name: new(name), Value: new(value)})
+		}
+	}
+	add("request_id", e.requestID)
+	if e.trace.Sampled {
+		add("trace_id", hex.EncodeToString(e.trace.ID[:]))
 	}
 	return out
 }

@@ -120,7 +120,7 @@ func (h *histograms) observe(r *Record, m *Measures, gaps *histogram) {
 		to := &h.all[h.feeds[i].to]
 		at := to.observe(value.V)
 		if len(to.exemplars) > 0 && r.RequestID != "" {
-			to.exemplars[at] = exemplar{value.V, r.Time.End, r.RequestID}
+			to.exemplars[at] = exemplar{value.V, r.Time.End, r.RequestID, r.Trace}
 		}
 	}
 	if h.gaps >= 0 {

@@ -37,7 +37,7 @@ type Series struct {
 	Bounds []float64
 	// SLO is the measure that this histogram shows, if an SLO may limit it.
 	SLO SLOMetric
-	// Exemplars: observations carry the request's id.
+	// Exemplars: observations carry the request's id, and that of its trace if its span is sent.
 	Exemplars bool
 	// observe says what a finished request adds to a histogram, by the value of its label, "" if it has none; nil for a histogram that is
 	// not of one value per request.
@@ -55,6 +55,21 @@ type observation func(r *Record, m *Measures) Value
 
 // of tells whether targets with these features have the series.
 func (s *Series) of(f *Features) bool { return s.when == nil || s.when(f) }
+
+// Boundaries are those of the classic form of a histogram, ascending: the limits of the SLOs of its measure are among them, so that
+// bucket{le=limit}/count is the exact share within the limit.
+func (s *Series) Boundaries(slos []SLO) []float64 {
+	out := slices.Clone(s.Bounds)
+	for _, slo := range slos {
+		for _, t := range slo.Thresholds {
+			if t.Metric == s.SLO {
+				out = append(out, t.display())
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
 
 // LabelNames are all labels of the series: extra are those of metrics.extra_labels, info those that targets carry in the configuration.
 func (s *Series) LabelNames(extra, info []string) []string {

@@ -78,7 +78,7 @@ func NewStore(options Options) *Store {
 func (s *Store) layout(series *Series) *layout {
 	return &layout{
 		desc:      s.descs[series.Name],
-		bounds:    boundaries(series, s.options.SLOs),
+		bounds:    series.Boundaries(s.options.SLOs),
 		kind:      s.options.Config.Histograms,
 		exemplars: series.Exemplars,
 	}
@@ -88,7 +88,7 @@ func (s *Store) layout(series *Series) *layout {
 func (s *Store) histogramOpts(series *Series) prometheus.HistogramOpts {
 	opts := prometheus.HistogramOpts{Name: series.Name, Help: series.Help}
 	if s.options.Config.Histograms != HistogramsNative {
-		opts.Buckets = boundaries(series, s.options.SLOs)
+		opts.Buckets = series.Boundaries(s.options.SLOs)
 	}
 	if s.options.Config.Histograms != HistogramsClassic {
 		opts.NativeHistogramBucketFactor = 1.1
@@ -100,21 +100,6 @@ func (s *Store) histogramOpts(series *Series) prometheus.HistogramOpts {
 		opts.NativeHistogramMaxExemplars = 10
 	}
 	return opts
-}
-
-// boundaries puts the SLO limits of the histogram's measure into its classic boundaries, so that bucket{le=limit}/count is the exact share
-// within the limit.
-func boundaries(series *Series, slos []SLO) []float64 {
-	out := slices.Clone(series.Bounds)
-	for _, slo := range slos {
-		for _, t := range slo.Thresholds {
-			if t.Metric == series.SLO {
-				out = append(out, t.display())
-			}
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 func (s *Store) labelNames(series *Series) []string {
@@ -195,7 +180,7 @@ func (c *Config) SeriesOf(f *Features, all []SLO) int {
 		}
 		children := childCount(&series, f)
 		if series.Kind == Histogram && c.Histograms != HistogramsNative {
-			children *= len(boundaries(&series, all)) + 3 // le="+Inf", _sum, _count
+			children *= len(series.Boundaries(all)) + 3 // le="+Inf", _sum, _count
 		}
 		n += children
 	}

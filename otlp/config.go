@@ -33,11 +33,11 @@ type Config struct {
 	Interval time.Duration `koanf:"interval" yaml:"interval"`
 	// how long an export may take, all attempts together
 	Timeout time.Duration `koanf:"timeout" yaml:"timeout"`
-	// `cumulative`, `delta` (counters and histograms since the last export that arrived), or `lowmemory` (likewise, but up-and-down counters are
-	// cumulative, of which this program has none)
-	Temporality string `koanf:"temporality" yaml:"temporality"`
+	// since when values are counted: `cumulative` (since the series began), `delta` (counters and histograms since the last export that
+	// arrived), or `lowmemory` (histograms like `delta`, counters like `cumulative`)
+	Temporality Temporality `koanf:"temporality" yaml:"temporality"`
 	// form of histograms: `exponential` or `explicit`. One that was not measured in that form is sent as it is
-	Histogram string `koanf:"histogram" yaml:"histogram"`
+	Histogram HistogramForm `koanf:"histogram" yaml:"histogram"`
 	// attributes of the resource, beside those of the environment
 	ResourceAttributes map[string]string `koanf:"resource_attributes" yaml:"resource_attributes,omitempty"`
 	// how an export is tried again
@@ -84,12 +84,9 @@ type TracesConfig struct {
 // DefaultConfig is what an absent block means.
 func DefaultConfig() Config {
 	return Config{
-		Protocol: "grpc", Compression: "gzip", Interval: 15 * time.Second, Timeout: 10 * time.Second,
-		Temporality: "cumulative", Histogram: "exponential", MaxRequestSize: 4 << 20, Semconv: "1.41",
+		Protocol: "grpc", Compression: compressionGzip, Interval: 15 * time.Second, Timeout: 10 * time.Second,
+		Temporality: Cumulative, Histogram: Exponential, MaxRequestSize: 4 << 20, Semconv: "1.41",
 		Retry:  RetryConfig{Initial: 5 * time.Second, Max: 30 * time.Second, MaxElapsed: time.Minute},
 		Traces: TracesConfig{Ratio: .05},
 	}
 }
-
-// Validate finds what is wrong, by key below path.
-func (c *Config) Validate(path string) []error { return nil }

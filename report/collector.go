@@ -90,6 +90,15 @@ func (c *Collector) AddDrop(reason metrics.DropReason, n int64) {
 	c.dropped[reason] += n
 }
 
+// Window gives the instants, of the clock of the records, between which throughputs are counted: what GPUs took and servers did is to be
+// known between them, too. It is not there before a request has ended.
+func (c *Collector) Window() (from, to int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	window := windowOf(c.samples)
+	return window.from, window.to, window.any
+}
+
 // Report describes everything added so far.
 func (c *Collector) Report(meta Meta) *Report {
 	c.mu.Lock()
@@ -100,8 +109,14 @@ func (c *Collector) Report(meta Meta) *Report {
 		// A sample never changes, and appending to the longer slice does not touch these.
 		samples: slices.Clip(c.samples),
 	}
-	t := r.count(len(c.slos) > 0)
+	window := windowOf(r.samples)
+	if window.any {
+		r.Start, r.End = r.wall(window.from), r.wall(window.to)
+	}
+	t := r.count(len(c.slos) > 0, window)
 	r.describe(t)
+	r.describePower()
+	r.describeServer(window)
 	for i := range c.slos {
 		r.SLOs = append(r.SLOs, r.judge(&c.slos[i], &c.tallies[i]))
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,9 @@ const schemaVersion = "1.4"
 
 // generatorName stands where AIPerf has its version, so that no reader takes our files for AIPerf's own.
 const generatorName = "aiperf-exporter"
+
+// timeLayout is AIPerf's with a zone.
+const timeLayout = "2006-01-02T15:04:05.000000Z07:00"
 
 // object is a JSON object whose members keep their order.
 type object []member
@@ -88,6 +92,9 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		{"benchmark_id", r.Meta.ID},
 	}
 	o = appendMetrics(o, r.Metrics, func(m *Metric) bool { return m.leading })
+	if r.Meta.GPUs != nil && !r.Start.IsZero() {
+		o = append(o, member{"telemetry_data", r.telemetry()})
+	}
 	o = append(
 		o,
 		member{"input_config", r.inputConfig()},
@@ -105,8 +112,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 	}
 	o = append(o, member{"error_summary", r.errorSummary()})
 	if !r.Start.IsZero() {
-		const layout = "2006-01-02T15:04:05.000000Z07:00"
-		o = append(o, member{"start_time", r.Start.Format(layout)}, member{"end_time", r.End.Format(layout)})
+		o = append(o, member{"start_time", r.Start.Format(timeLayout)}, member{"end_time", r.End.Format(timeLayout)})
 	}
 	o = appendMetrics(o, r.Metrics, func(m *Metric) bool { return !m.leading })
 	o = append(o, member{"exporter", r.own()})
@@ -144,8 +150,8 @@ func (r *Report) inputConfig() object {
 	if load.Duration > 0 {
 		phase = append(phase, member{"duration", load.Duration.Seconds()})
 	}
-	if load.MaxInFlight > 0 {
-		phase = append(phase, member{"concurrency", load.MaxInFlight})
+	if limit := cmp.Or(load.Concurrency, load.MaxInFlight); limit > 0 {
+		phase = append(phase, member{"concurrency", limit})
 	}
 	if load.Rate > 0 {
 		phase = append(phase, member{"rate", load.Rate})
@@ -157,17 +163,20 @@ func (r *Report) inputConfig() object {
 			{"type", r.Meta.Endpoint},
 			{"streaming", r.Meta.Streaming},
 		}},
-		{"datasets", []object{{
-			{"name", r.Meta.Workload.Name},
-			{"type", "synthetic"},
-			{"prompts", r.Meta.Workload.prompts()},
-		}}},
+		{"datasets", []object{r.Meta.Workload.object()}},
 		{"phases", []object{phase}},
 	}
 	if limits := strictest(r.SLOs); len(limits) > 0 {
 		config = append(config, member{"slos", limits})
 	}
 	return config
+}
+
+func (w *Workload) object() object {
+	if w.Format != "" {
+		return object{{"name", w.Name}, {"type", "file"}, {"path", w.File}, {"format", w.Format}}
+	}
+	return object{{"name", w.Name}, {"type", "synthetic"}, {"prompts", w.prompts()}}
 }
 
 func (w *Workload) prompts() object {
@@ -230,7 +239,7 @@ func (r *Report) own() object {
 	for i := range r.SLOs {
 		slos = append(slos, r.SLOs[i].object(strictest(r.SLOs[i:i+1])))
 	}
-	return object{
+	o := object{
 		{"target", r.Meta.Target},
 		{"requests", object{
 			{string(metrics.Success), r.Successes},
@@ -243,8 +252,14 @@ func (r *Report) own() object {
 		{"token_sources", r.tokenSources},
 		{"finish_reasons", r.finish},
 		{"metrics", appendMetrics(object{}, r.Extra, func(*Metric) bool { return true })},
-		{"notes", append([]string{}, r.Notes...)},
 	}
+	if r.Meta.GPUs != nil {
+		o = append(o, member{"energy", r.Meta.GPUs.energyObject()})
+	}
+	if r.server != nil {
+		o = append(o, member{"server", r.server.object(r.Server)})
+	}
+	return append(o, member{"notes", append([]string{}, r.Notes...)})
 }
 
 func (s *SLOResult) object(limits map[metrics.SLOMetric]float64) object {

@@ -36,7 +36,26 @@ func notes(r *Report, t *totals) []string {
 		add(dispatch.Stats.P99 > lateDispatchMs, "this machine sent late: p99 %.1f ms after the limits had let a request through. That is in no latency, but look at its own load", dispatch.Stats.P99)
 	}
 	noteTokens(r, t, add)
+	noteOthers(r, add)
 	return list
+}
+
+// noteOthers: what GPUs and servers say of themselves is known only where they were read close to both ends of the run.
+func noteOthers(r *Report, add func(bool, string, ...any)) {
+	if g := r.Meta.GPUs; g != nil {
+		for _, platform := range []Platform{NVIDIA, AMD} {
+			e := g.energyOf(platform)
+			add(e.devices > 0 && e.known == 0, "no energy: no GPU was read close to both ends of the run")
+			add(e.known > 0 && e.known < e.devices, "energy of %d of %s: the others were not read close to both ends of the run",
+				e.known, count(int64(e.devices), "GPU"))
+			add(e.integrated > 0, "energy of %s is the area under readings of its power, not a counter", count(int64(e.integrated), "GPU"))
+		}
+	}
+	if c := r.server; c != nil {
+		add(c.known == 0, "no server figures: no server was read close to both ends of the run")
+		add(c.known > 0 && c.known < c.instances, "server figures of %d of %s: the others were not read close to both ends of the run",
+			c.known, count(int64(c.instances), "replica"))
+	}
 }
 
 // noteConnections: a tool that keeps its connections open does not pay for them in the time to first token.

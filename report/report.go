@@ -35,12 +35,18 @@ type Meta struct {
 	Epoch time.Time
 	// Interrupted: the run ended before it had done what was asked of it.
 	Interrupted bool
+
+	// GPUs are those that served the target; nil = nobody looked.
+	GPUs *GPUs
+	// Servers are what the servers said meanwhile; nil = nobody asked.
+	Servers *ServerWindow
 }
 
 // Workload is what was asked of the server.
 type Workload struct {
 	Name                      string
 	InputTokens, OutputTokens Length
+	Format, File              string // of a dataset; "" = prompts are made up
 }
 
 // Length is a distribution of token counts; a mean of 0 = no limit.
@@ -50,6 +56,7 @@ type Length struct{ Mean, Stddev float64 }
 type Load struct {
 	Mode        string        // arrival process
 	Rate        float64       // requests per second
+	Concurrency int           // of a closed load: users, each of whom asks again when it is answered
 	MaxInFlight int           // 0 = no limit
 	Requests    int64         // stop after so many; 0 = no limit
 	Duration    time.Duration // stop after so long; 0 = no limit
@@ -81,12 +88,13 @@ type Report struct {
 	SLOs   []SLOResult  // in the order given to NewCollector
 	Notes  []string     // what a reader should know before believing a figure
 
-	// Metrics are AIPerf's, Extra our own. Both hold only figures that have a value.
-	Metrics, Extra []Metric
+	// Metrics are AIPerf's, Extra our own, Server what the servers say. They hold only figures that have a value.
+	Metrics, Extra, Server []Metric
 
 	tokenSources map[string]map[metrics.TokenSource]int64
 	finish       map[metrics.FinishReason]int64
 	samples      []*sample
+	server       *serverCounts // nil = nothing is known
 }
 
 // Metric is one figure of a report.
@@ -159,7 +167,7 @@ func (r *Report) SLOMissed() bool {
 
 // Metric finds a figure by AIPerf's tag or by ours.
 func (r *Report) Metric(tag string) (Metric, bool) {
-	for _, list := range [][]Metric{r.Metrics, r.Extra} {
+	for _, list := range [][]Metric{r.Metrics, r.Extra, r.Server} {
 		for _, m := range list {
 			if m.Tag == tag {
 				return m, true

@@ -62,6 +62,26 @@ var tableGroups = []struct {
 		{"output_sequence_length", "Output", always},
 		{"reasoning_token_count", "… of it reasoning", reasons},
 	}},
+	{"Power", append(powerRows(NVIDIA), powerRows(AMD)...)},
+	{"Server", []tableRow{
+		{"server_prompt_token_throughput", "Prompt tokens/s", always},
+		{"server_generation_token_throughput", "Generation tokens/s", always},
+		{"server_request_count", "Requests finished", always},
+		{"server_queue_time", "Queue, ms", always},
+		{"server_time_to_first_token", "Time to first token, ms", always},
+		{"time_to_first_token_residual", "… more at the client, ms", always},
+	}},
+}
+
+// powerRows are the figures of power that people look at first.
+func powerRows(platform Platform) []tableRow {
+	p := string(platform)
+	return []tableRow{
+		{p + "_average_gpu_power", "GPU power, W", always},
+		{p + "_total_gpu_energy", "GPU energy, J", always},
+		{p + "_output_tokens_per_joule", "Output tokens per joule", always},
+		{p + "_energy_per_request", "Joules per request", always},
+	}
 }
 
 // tableRow shows a figure, if it has a value and when says so.
@@ -131,7 +151,10 @@ func (l *Load) text() string {
 	if l.Rate > 0 {
 		text += " " + significant(l.Rate) + "/s"
 	}
-	if l.MaxInFlight > 0 {
+	switch {
+	case l.Concurrency > 0:
+		text += ", " + count(int64(l.Concurrency), "user")
+	case l.MaxInFlight > 0:
 		text += fmt.Sprintf(", at most %d in flight", l.MaxInFlight)
 	}
 	return text

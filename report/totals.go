@@ -41,13 +41,12 @@ func (s *span) add(from, to int64) {
 func (s *span) seconds() float64 { return metrics.Seconds(s.to - s.from) }
 
 // count sums up the samples, and fills in what the report counts of them.
-func (r *Report) count(judged bool) *totals {
-	t := &totals{judged: judged, sums: map[string]float64{}}
+func (r *Report) count(judged bool, window span) *totals {
+	t := &totals{judged: judged, window: window.seconds(), sums: map[string]float64{}}
 	r.tokenSources = map[string]map[metrics.TokenSource]int64{"input": {}, "output": {}}
 	r.finish = map[metrics.FinishReason]int64{}
 	r.Items = map[metrics.Product]int64{}
 	failures := map[ErrorCount]*ErrorCount{}
-	var window span
 	for i := range r.samples {
 		s := r.samples[i]
 		if s.record.Warmup {
@@ -57,7 +56,6 @@ func (r *Report) count(judged bool) *totals {
 		if s.record.Suspect {
 			t.suspect++
 		}
-		window.add(s.scheduled(), max(s.scheduled(), s.record.Time.End))
 		switch s.record.Outcome {
 		case metrics.Success:
 			r.Successes++
@@ -75,13 +73,20 @@ func (r *Report) count(judged bool) *totals {
 			}
 		}
 	}
-	if window.any {
-		r.Start, r.End = r.wall(window.from), r.wall(window.to)
-		t.window = window.seconds()
-	}
 	t.successes, t.failures = r.Successes, r.Failures
 	r.Errors = sortedErrors(failures)
 	return t
+}
+
+// windowOf is the stretch that throughputs are divided by: from the first scheduled instant until the last request has ended, warm-up left out.
+func windowOf(samples []*sample) span {
+	var window span
+	for _, s := range samples {
+		if !s.record.Warmup {
+			window.add(s.scheduled(), max(s.scheduled(), s.record.Time.End))
+		}
+	}
+	return window
 }
 
 // scheduled is when the request was wanted; its start, where there is no schedule.

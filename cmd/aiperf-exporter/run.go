@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/common/version"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/report"
 )
@@ -166,13 +167,24 @@ func (o *runOptions) meta(t *targetConfig, e *engine) report.Meta {
 			Name:         t.WorkloadName,
 			InputTokens:  report.Length{Mean: t.Workload.InputTokens.Mean, Stddev: t.Workload.InputTokens.Stddev},
 			OutputTokens: report.Length{Mean: t.Workload.OutputTokens.Mean, Stddev: t.Workload.OutputTokens.Stddev},
+			Format:       string(t.Workload.Dataset.Format),
+			File:         t.Workload.Dataset.File,
 		},
 		Load: report.Load{
-			Mode: string(t.Load.Mode), Rate: hz, MaxInFlight: t.Load.MaxInFlight, Requests: o.requests, Duration: o.duration,
+			Mode: string(t.Load.Mode), Rate: hz, Concurrency: users(&t.Load), MaxInFlight: t.Load.MaxInFlight,
+			Requests: o.requests, Duration: o.duration,
 		},
 		Seed:  t.Seed,
 		Epoch: e.clock.Wall(0),
 	}
+}
+
+// users is how many a closed load has, 0 for others: their arrivals do not wait for answers.
+func users(c *load.Config) int {
+	if c.Mode != load.Closed {
+		return 0
+	}
+	return max(c.Concurrency, 1)
 }
 
 // publish prints and writes the reports and finds the exit code.

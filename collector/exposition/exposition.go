@@ -26,7 +26,7 @@ type Family struct {
 
 // Series is one series as it was read. Which of the fields hold something is told by the kind of its family.
 type Series struct {
-	Labels    []Label // in the order of names, without le and quantile; names are unique
+	Labels    []Label // in the order of names, which are unique; none is empty, and that of a bucket or quantile is not among them
 	Value     float64 // of a counter, a gauge or one without a type
 	Histogram *Buckets
 	Summary   *Quantiles

@@ -42,7 +42,7 @@ type ExporterConfig struct {
 	Interval time.Duration `koanf:"interval" yaml:"interval"`
 	// pages of metrics, one for each machine
 	URLs []secret.URL `koanf:"urls" yaml:"urls,omitempty"`
-	// what the site puts before each name
+	// what the site puts before each name; `amd_` need not be given
 	Prefix string `koanf:"prefix" yaml:"prefix,omitempty"`
 }
 
@@ -56,19 +56,3 @@ func DefaultConfig() Config {
 		Triton: ExporterConfig{Interval: 15 * time.Second},
 	}
 }
-
-// Validate finds what is wrong, by key below path.
-func (c *Config) Validate(path string) []error { return nil }
-
-// Selector is the block `gpus:` of a target: the GPUs that serve it. Without any key all GPUs do, if there is only one target.
-type Selector struct {
-	// UUIDs of GPUs, or of MIG instances
-	UUIDs []string `koanf:"uuids" yaml:"uuids,omitempty"`
-	// regular expression for the whole name of the host
-	Hostname string `koanf:"hostname" yaml:"hostname,omitempty"`
-	// regular expression for the whole name of the pod that uses the GPU, where the exporter knows it
-	Pod string `koanf:"pod" yaml:"pod,omitempty"`
-}
-
-// Validate finds what is wrong, by key below path.
-func (s *Selector) Validate(path string) []error { return nil }

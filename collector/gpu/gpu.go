@@ -4,12 +4,8 @@ package gpu
 
 import (
 	"context"
-	"log/slog"
 
-	dto "github.com/prometheus/client_model/go"
-	promconfig "github.com/prometheus/common/config"
-
-	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 )
 
 // SourceName is where a reading comes from, and the value of the label source.
@@ -80,6 +76,8 @@ type Reading struct {
 	Message string // what is wrong, for the log
 	At      int64  // of the clock of the process
 	Devices []Device
+	// Failures are the questions that a device could answer before but did not this time, though the reading as a whole is good; by reason.
+	Failures map[scrape.Reason]int
 }
 
 // Source is something that can be asked for a reading. One goroutine uses it.
@@ -89,32 +87,3 @@ type Source interface {
 	Read(ctx context.Context) Reading
 	Close()
 }
-
-// Deps are what the collector works with.
-type Deps struct {
-	Clock     *metrics.SystemClock
-	Logger    *slog.Logger
-	UserAgent string
-	// NVML opens the driver of this machine.
-	NVML func(NVMLConfig) Source
-	HTTP promconfig.HTTPClientConfig
-	// Targets are those to which GPUs belong, by name.
-	Targets map[string]Selector
-	// Observe, if not nil, is told each reading.
-	Observe func(*Reading)
-}
-
-// Collector implements collector.Collector.
-type Collector struct{}
-
-// New makes one. Errors are those of files and certificates that cannot be read.
-func New(c Config, deps Deps) (*Collector, error) { return &Collector{}, nil }
-
-// Run implements collector.Collector.
-func (c *Collector) Run(ctx context.Context) {}
-
-// Families implements collector.Collector.
-func (c *Collector) Families() []*dto.MetricFamily { return nil }
-
-
-

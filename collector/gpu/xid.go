@@ -9,12 +9,15 @@ import (
 // watchedXIDs are the codes that alerts ask for. They are at zero from the start: a counter that begins at 1 has no increase.
 var watchedXIDs = []uint64{13, 31, 43, 45, 48, 63, 64, 74, 79, 92, 94, 95, 119, 120}
 
+// highestXID bounds the codes that are counted: NVIDIA's list ends far below, and each code is a series.
+const highestXID = 999
+
 // XIDCounts counts the XID errors of one GPU. The zero value is ready. Not safe for concurrent use.
 type XIDCounts struct {
 	counts map[uint64]float64
 }
 
-// Add counts n errors of a code; code 0 is none.
+// Add counts n errors of a code; code 0 is none, and one beyond 999 no code.
 func (x *XIDCounts) Add(code uint64, n float64) {
 	if x.counts == nil {
 		x.counts = make(map[uint64]float64, len(watchedXIDs))
@@ -22,7 +25,7 @@ func (x *XIDCounts) Add(code uint64, n float64) {
 			x.counts[watched] = 0
 		}
 	}
-	if code != 0 {
+	if code != 0 && code <= highestXID {
 		x.counts[code] += n
 	}
 }

@@ -32,9 +32,6 @@ func DefaultConfig() Config {
 	return Config{Enabled: true, Interval: 5 * time.Second, MaxSeries: 2000}
 }
 
-// Validate finds what is wrong, by key below path.
-func (c *Config) Validate(path string) []error { return nil }
-
 // TargetConfig is the block `server:` of a target.
 type TargetConfig struct {
 	// what the server is: `auto` looks at the names of its metrics, `none` never asks it, `generic` has only the rules of `map`
@@ -60,6 +57,3 @@ const InheritAuth = "inherit"
 
 // DefaultTargetConfig is what an absent block means.
 func DefaultTargetConfig() TargetConfig { return TargetConfig{Kind: mapping.Auto} }
-
-// Validate finds what is wrong, by key below path.
-func (c *TargetConfig) Validate(path string) []error { return nil }

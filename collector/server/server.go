@@ -1,14 +1,24 @@
+// Package server reads the metrics of the inference servers behind the targets and shows them under one name whatever the server is called
+// (collector/server/mapping). It finds the page, notices replicas, restarts and silence, and never touches the connections of the traffic.
 package server
 
 import (
 	"context"
 	"log/slog"
+	"net"
+	"sync"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	promconfig "github.com/prometheus/common/config"
 
+	"github.com/aiperf-exporter/aiperf-exporter/collector"
+	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
+
+// maxTimeout is the longest that a page may take.
+const maxTimeout = 5 * time.Second
 
 // Target is what the collector needs to know of a target.
 type Target struct {
@@ -24,21 +34,131 @@ type Deps struct {
 	Clock     *metrics.SystemClock
 	Logger    *slog.Logger
 	UserAgent string
-	// Observe, if not nil, is told each page that was read, mapped, and when.
+	// Observe, if not nil, is told each page that was read, mapped, and when: the normalised families, without counters and histograms while
+	// they are withheld.
 	Observe func(target, instance string, at int64, families []*dto.MetricFamily)
+	// Resolver tells which endpoints are on public addresses; nil = that of the system.
+	Resolver Resolver
 }
 
 // Collector implements collector.Collector.
-type Collector struct{}
+type Collector struct {
+	config     Config
+	timeout    time.Duration // of one request
+	staleAfter time.Duration
+	deps       Deps
+	log        *scrape.Log
+	targets    []*target
+	sources    []*source
+}
+
+var _ collector.Collector = (*Collector)(nil)
+
+// target is what the replicas of one share.
+type target struct {
+	name     string
+	replicas []*replica
+}
+
+// mixed tells whether one of its pages is that of several replicas in turn.
+func (t *target) mixed() bool {
+	for _, r := range t.replicas {
+		if r.snapshot.Load().mixed {
+			return true
+		}
+	}
+	return false
+}
 
 // New makes one. Errors are those of files and certificates that cannot be read.
-func New(c Config, targets []Target, deps Deps) (*Collector, error) { return &Collector{}, nil }
+func New(c Config, targets []Target, deps Deps) (*Collector, error) {
+	return newCollector(c, targets, deps, func(o scrape.Options) (getter, error) { return scrape.NewClient(o) })
+}
+
+func newCollector(c Config, targets []Target, deps Deps, newClient func(scrape.Options) (getter, error)) (*Collector, error) {
+	if deps.Resolver == nil {
+		deps.Resolver = net.DefaultResolver
+	}
+	out := &Collector{config: c, timeout: min(c.Interval, maxTimeout), staleAfter: 2 * c.Interval, deps: deps}
+	if c.StaleAfter != nil {
+		out.staleAfter = *c.StaleAfter
+	}
+	if err := out.layOut(targets, newClient); err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(out.targets))
+	for _, t := range out.targets {
+		names = append(names, t.name)
+	}
+	out.log = scrape.NewLog("server", deps.Clock, names...)
+	return out, nil
+}
 
 // Run implements collector.Collector.
-func (c *Collector) Run(ctx context.Context) {}
+func (c *Collector) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, s := range c.sources {
+		running.Go(func() { s.run(ctx) })
+	}
+	running.Wait()
+}
 
 // Families implements collector.Collector.
-func (c *Collector) Families() []*dto.MetricFamily { return nil }
+func (c *Collector) Families() []*dto.MetricFamily {
+	now := c.deps.Clock.Now()
+	b := collector.NewBuilder(ownTable())
+	var out []*dto.MetricFamily
+	for _, t := range c.targets {
+		out = append(out, t.families(b, now, c.staleAfter)...)
+	}
+	out = append(out, b.Families()...)
+	return append(out, c.log.Families()...)
+}
 
-// Table lists every series of the collector: those of mapping, and those about the servers as such.
-func Table() []metrics.Series { return nil }
+// families adds the state of the target, and gives what its replicas have to show.
+func (t *target) families(b *collector.Builder, now int64, staleAfter time.Duration) []*dto.MetricFamily {
+	var out []*dto.MetricFamily
+	var dropped int
+	unmapped := map[string]int{}
+	found, read, mixed := false, false, t.mixed()
+	for _, r := range t.replicas {
+		s := r.snapshot.Load()
+		if !s.found {
+			continue
+		}
+		found = true
+		up := 0.0
+		if s.up {
+			up = 1
+		}
+		b.Add(seriesUp, up, t.name, r.options.Instance)
+		b.Add(seriesRestarts, s.restarts, t.name, r.options.Instance)
+		if !s.fresh(now, staleAfter) {
+			continue
+		}
+		read = true
+		dropped += s.dropped
+		for reason, n := range s.unmapped {
+			unmapped[reason] += n
+		}
+		if mixed {
+			out = append(out, s.gauges...)
+		} else {
+			out = append(out, s.all...)
+		}
+	}
+	if found {
+		value := 0.0
+		if mixed {
+			value = 1
+		}
+		b.Add(seriesMixed, value, t.name)
+	}
+	if read {
+		b.Add(seriesDropped, float64(dropped), t.name)
+		for _, reason := range unmappedReasons {
+			b.Add(seriesUnmapped, float64(unmapped[reason]), t.name, reason)
+		}
+	}
+	return out
+}

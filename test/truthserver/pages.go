@@ -42,7 +42,7 @@ func (t *truth) page() []byte {
 const millijoules = 98765432100
 
 // gpuPage shows the GPUs after they have run for so long, under the names of dcgm-exporter. Their power never changes, so their energy is
-// known at each instant.
+// known at each instant. The label is Hostname, as it was before dcgm-exporter wrote it small: without it AIPerf 0.13.0 never ends.
 func (s *script) gpuPage(age time.Duration) []byte {
 	var b bytes.Buffer
 	for _, family := range []struct {
@@ -58,7 +58,7 @@ func (s *script) gpuPage(age time.Duration) []byte {
 		fmt.Fprintf(&b, "# HELP %s As dcgm-exporter has it.\n# TYPE %s %s\n", family.name, family.name, family.kind)
 		for gpu := range s.gpus {
 			fmt.Fprintf(&b, "%s{gpu=\"%d\",UUID=\"GPU-00000000-0000-0000-0000-00000000000%d\",pci_bus_id=\"00000000:%02X:00.0\",device=\"nvidia%d\","+
-				"modelName=\"NVIDIA H100 80GB HBM3\",hostname=\"node-1\",DCGM_FI_DRIVER_VERSION=\"580.95.05\"} %.3f\n",
+				"modelName=\"NVIDIA H100 80GB HBM3\",Hostname=\"node-1\",DCGM_FI_DRIVER_VERSION=\"580.95.05\"} %.3f\n",
 				family.name, gpu, gpu, 0x1b+gpu, gpu, family.value)
 		}
 	}

@@ -1,12 +1,17 @@
 // Package mapping knows what inference servers call their metrics, and gives them one name, one unit and one shape: the table in data says it,
 // row by row, and a configuration can override it. It never asks a server anything.
+//
+// To add a server: a file in data, whose form is that of the type server, its Kind, its place in order, and a page of it in testdata.
 package mapping
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/exposition"
-	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
 // Kind is a kind of server.
@@ -33,34 +38,6 @@ const (
 // Kinds is the closed list.
 var Kinds = []Kind{Auto, None, VLLM, SGLang, TRTLLM, Dynamo, TGI, Triton, NIM, LMDeploy, LlamaCPP, Ollama, Ray, Generic}
 
-// Rule maps one family of a server to one signal. It is what `map:` holds in a configuration, and wins over the table.
-//
-// The comments of its fields are the reference that users read, docs/configuration.md.
-type Rule struct {
-	// name of the series that it becomes, one of `aiperf_server_*`
-	Series string `koanf:"series" yaml:"series"`
-	// name of the family on the server's page
-	Family string `koanf:"family" yaml:"family"`
-	// labels that a series of the family must have to be taken
-	Labels map[string]string `koanf:"labels" yaml:"labels,omitempty"`
-	// factor to the unit of the series, so for milliseconds 0.001
-	Scale float64 `koanf:"scale" yaml:"scale,omitempty"`
-}
-
-// Passthrough is the block `passthrough:`: families that are exposed as the server has them.
-type Passthrough struct {
-	// regular expressions, each for a whole name of a family; without any nothing is passed through
-	Allow []string `koanf:"allow" yaml:"allow,omitempty"`
-	// likewise, and wins over allow. `python_*`, `process_*`, `go_*`, `promhttp_*`, `aiperf_*` and `*_created` are always denied
-	Deny []string `koanf:"deny" yaml:"deny,omitempty"`
-	// put before each name
-	Prefix string `koanf:"prefix" yaml:"prefix,omitempty"`
-	// labels that are left out; where that makes two series one, the family is dropped
-	DropLabels []string `koanf:"drop_labels" yaml:"drop_labels,omitempty"`
-	// labels that get another name
-	RenameLabels map[string]string `koanf:"rename_labels" yaml:"rename_labels,omitempty"`
-}
-
 // Options say how the pages of one replica are mapped.
 type Options struct {
 	Target, Instance string // values of the labels target and instance_id
@@ -70,15 +47,34 @@ type Options struct {
 	Prefix      string
 	Rules       []Rule
 	Passthrough Passthrough
-	// MaxSeries bounds what one page becomes; whole families are dropped beyond it, the largest first, always the same ones.
+	// MaxSeries bounds what one page becomes, a histogram being one series; whole families are dropped beyond it, the largest first, always the
+	// same ones. 0 = no bound.
 	MaxSeries int
 }
 
 // Mapper maps the pages of one replica. It remembers what of the last page is still true of the next. Not safe for concurrent use.
-type Mapper struct{}
+type Mapper struct {
+	options Options
+	prefix  string // canonical, with the underline behind it
+	rules   []link
+	pass    passer
+	limit   limiter
+
+	plan  plan // of pages with the families of the last one
+	cells cells
+}
 
 // New makes one. The rules and regular expressions must be valid.
-func New(o Options) *Mapper { return &Mapper{} }
+func New(o Options) *Mapper {
+	m := &Mapper{options: o, pass: newPasser(&o), limit: limiter{most: o.MaxSeries}}
+	if o.Prefix != "" {
+		m.prefix = strings.TrimSuffix(canonical(o.Prefix), "_") + "_"
+	}
+	for i := range o.Rules {
+		m.rules = append(m.rules, o.Rules[i].link())
+	}
+	return m
+}
 
 // Result is what a page became. Nothing of it is shared with the page or with a later result.
 type Result struct {
@@ -96,13 +92,21 @@ type Result struct {
 }
 
 // Map maps a page.
-func (m *Mapper) Map(page *exposition.Page) *Result { return &Result{} }
+func (m *Mapper) Map(page *exposition.Page) *Result {
+	if hash := shapeOf(page); m.plan.names == nil || m.plan.hash != hash {
+		m.plan = m.newPlan(page, hash)
+		m.limit.forget()
+	}
+	m.cells.begin()
+	for i := range m.plan.steps {
+		m.follow(&m.plan.steps[i], page)
+	}
+	out := &Result{
+		Normalised: m.cells.families(), Passed: m.pass.families(m.plan.passed, page), Kinds: slices.Clone(m.plan.kinds),
+		Unmapped: map[string]int{"unknown": m.plan.unknown, "type": m.plan.mistyped}, Started: m.plan.started(page), Model: m.cells.model(),
+	}
+	out.Dropped = m.limit.apply(&out.Normalised, &out.Passed)
+	return out
+}
 
-// Table lists every normalised series.
-func Table() []metrics.Series { return nil }
-
-// Validate finds what is wrong with a rule, by key below path.
-func (r *Rule) Validate(path string) []error { return nil }
-
-// Validate finds what is wrong, by key below path.
-func (p *Passthrough) Validate(path string) []error { return nil }
+func byName(a, b *dto.MetricFamily) int { return cmp.Compare(a.GetName(), b.GetName()) }

@@ -1,0 +1,121 @@
+package exposition
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// unplaced is the index of a point without a bound that can be read.
+const unplaced = -1
+
+// parts are those of a histogram or a summary, as they come line by line.
+type parts struct {
+	count, sum       float64
+	hasCount, hasSum bool
+	broken           bool // there is a point whose place is not known
+	points           []pointValue
+	native           *Native
+
+	buckets   Buckets
+	quantiles Quantiles
+}
+
+// pointValue is a bucket, or a quantile, and what it was last.
+type pointValue struct {
+	at, value float64
+	page      uint32
+}
+
+func (p *parts) begin() { p.hasCount, p.hasSum, p.broken, p.native = false, false, false, nil }
+
+// restart empties the parts for those of one message, in which nothing that is zero need be told.
+func (p *parts) restart() {
+	p.begin()
+	p.count, p.sum, p.hasCount, p.hasSum, p.points = 0, 0, true, true, p.points[:0]
+}
+
+// pointAt is the index of the point at a bound or quantile.
+func (p *parts) pointAt(at float64) int {
+	for i := range p.points {
+		if p.points[i].at == at {
+			return i
+		}
+	}
+	p.points = append(p.points, pointValue{at: at})
+	return len(p.points) - 1
+}
+
+// put takes one part and tells whether it is new on this page.
+func (p *parts) put(at *sample, v float64, page uint32) (fresh bool) {
+	switch {
+	case at.part == count:
+		fresh, p.count, p.hasCount = !p.hasCount, v, true
+	case at.part == sum:
+		fresh, p.sum, p.hasSum = !p.hasSum, v, true
+	case at.point == unplaced:
+		fresh, p.broken = true, true
+	default:
+		point := &p.points[at.point]
+		fresh, point.value, point.page = point.page != page, v, page
+	}
+	return fresh
+}
+
+// histogram is what the parts of a page make, if they are whole: with a sum, with a count of all that the last bucket or _count tells, and with
+// buckets that do not fall.
+func (p *parts) histogram(page uint32) (*Buckets, bool) {
+	h := &p.buckets
+	h.Count, h.Sum, h.Native = p.count, p.sum, p.native
+	h.Classic = slices.Grow(h.Classic[:0], len(p.points)+1)
+	for i := range p.points {
+		if p.points[i].page == page {
+			h.Classic = append(h.Classic, Bucket{p.points[i].at, p.points[i].value})
+		}
+	}
+	sortBy(h.Classic, func(b *Bucket) float64 { return b.Bound })
+	n := len(h.Classic)
+	switch closed := n > 0 && math.IsInf(h.Classic[n-1].Bound, 1); {
+	case closed && !p.hasCount:
+		h.Count = h.Classic[n-1].Count
+	case closed || h.Native != nil && n == 0:
+	case p.hasCount:
+		h.Classic = append(h.Classic, Bucket{math.Inf(1), p.count})
+	default:
+		return nil, false
+	}
+	return h, p.hasSum && !p.broken && rising(h)
+}
+
+// rising tells whether the counts of buckets, and that of all, are such as counting gives, with each bound once.
+func rising(h *Buckets) bool {
+	before := Bucket{Bound: math.NaN()}
+	for _, b := range h.Classic {
+		if math.IsInf(b.Count, 0) || !(b.Count >= before.Count) || b.Bound == before.Bound {
+			return false
+		}
+		before = b
+	}
+	return !math.IsInf(h.Count, 0) && h.Count >= 0
+}
+
+// summary is what the parts of a page make, if sum and count are there.
+func (p *parts) summary(page uint32) (*Quantiles, bool) {
+	q := &p.quantiles
+	q.Count, q.Sum, q.Values = p.count, p.sum, q.Values[:0]
+	for i := range p.points {
+		if p.points[i].page == page {
+			q.Values = append(q.Values, Quantile{p.points[i].at, p.points[i].value})
+		}
+	}
+	sortBy(q.Values, func(v *Quantile) float64 { return v.Quantile })
+	return q, p.hasCount && p.hasSum && !p.broken
+}
+
+// sortBy sorts what mostly comes sorted.
+func sortBy[T any](points []T, at func(*T) float64) {
+	order := func(a, b T) int { return cmp.Compare(at(&a), at(&b)) }
+	if !slices.IsSortedFunc(points, order) {
+		slices.SortStableFunc(points, order)
+	}
+}

@@ -1,0 +1,272 @@
+package exposition
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+)
+
+// store holds the families of the page that is read, and keeps those of the pages before: to read a series again is to find its place.
+type store struct {
+	page     uint32 // counts pages; what was put in on another one is not on this one
+	families map[string]*family
+	order    []*family // those on the page
+
+	duplicates, dropped int
+
+	// shown, and identity, are memory that is used again.
+	shown    []Series
+	identity []byte
+}
+
+// family is all series of one name.
+type family struct {
+	name   string
+	kind   kind
+	said   *declaration // nil = nothing
+	series map[string]*series
+	page   uint32
+	order  []*series // those on the page
+}
+
+// series is the place of one series.
+type series struct {
+	labels    []Label
+	page      uint32
+	value     float64
+	created   float64
+	createdAt uint32 // the page on which it stood
+	parts     *parts // of a histogram or a summary
+}
+
+// part is what a sample is of its series.
+type part uint8
+
+const (
+	misfit   part = iota // nothing: a sample that its family cannot have
+	value                // all there is
+	point                // a bucket or a quantile
+	sum                  // of observations
+	count                // of observations
+	creation             // when counting began, of another one
+)
+
+// sample is the place of one sample.
+type sample struct {
+	family *family
+	series *series
+	part   part
+	point  int // index of a point
+	// counted is the series whose beginning the sample tells, nil = of none.
+	counted *series
+}
+
+// earliest and latest are Unix times between which a creation lies. What is called so may be something else, and not a number.
+const earliest, latest = 1e9, 1e10
+
+func (s *store) begin() {
+	s.page++
+	s.order = s.order[:0]
+	s.duplicates, s.dropped = 0, 0
+}
+
+func (s *store) forget() { s.families, s.order = map[string]*family{}, nil }
+
+// resolve finds the place of a sample. Labels are copied.
+func (s *store) resolve(m *metadata, name string, labels []Label) sample {
+	var out sample
+	if r := m.beginning(name); r.part == creation {
+		out.counted = s.seriesOf(s.family(r, name), labels)
+	}
+	r := m.roleOf(name)
+	out.part = r.part
+	if r.part == misfit || r.part == creation {
+		return out
+	}
+	at, placed := 0.0, true
+	if r.part == point {
+		at, placed, labels = cutPoint(r.kind, labels)
+	}
+	out.family = s.family(r, name)
+	out.series = s.seriesOf(out.family, labels)
+	switch {
+	case !placed:
+		out.point = unplaced
+	case r.part == point:
+		out.point = out.series.parts.pointAt(at)
+	}
+	return out
+}
+
+// cutPoint takes the label that tells which bucket or quantile it is from the others.
+func cutPoint(k kind, labels []Label) (at float64, placed bool, others []Label) {
+	own := "le"
+	if k == summary {
+		own = "quantile"
+	}
+	i := slices.IndexFunc(labels, func(l Label) bool { return l.Name == own })
+	if i < 0 {
+		return 0, false, labels
+	}
+	at, err := parseNumber([]byte(labels[i].Value))
+	return at, err == nil && !math.IsNaN(at), slices.Delete(labels, i, i+1)
+}
+
+func (s *store) family(r role, name string) *family {
+	if r.family != "" {
+		name = r.family
+	}
+	f, ok := s.families[name]
+	if !ok {
+		f = &family{name: name, kind: r.kind, said: r.said, series: map[string]*series{}}
+		s.families[strings.Clone(name)] = f
+	}
+	return f
+}
+
+// seriesOf is the place of the series with these labels, which are in the order of names.
+func (s *store) seriesOf(f *family, labels []Label) *series {
+	s.identity = s.identity[:0]
+	for i := range labels {
+		s.identity = appendText(appendText(s.identity, labels[i].Name), labels[i].Value)
+	}
+	if found, ok := f.series[string(s.identity)]; ok {
+		return found
+	}
+	return s.add(f, slices.Clone(labels))
+}
+
+// familyOf is the place of a family of the protobuf form, nil if it is of no kind that is read. A family that had another type on a page before
+// begins anew, on this one the first type holds.
+func (s *store) familyOf(name []byte, k kind) *family {
+	f, ok := s.families[string(name)]
+	if k == gaugeHistogram || ok && f.kind != k && f.page == s.page {
+		return nil
+	}
+	if !ok || f.kind != k {
+		f = &family{name: text(name), kind: k, said: &declaration{}, series: map[string]*series{}}
+		s.families[string(name)] = f
+	}
+	return f
+}
+
+// seriesOfPairs is the place of the series with these labels, which are in the order of names.
+func (s *store) seriesOfPairs(f *family, pairs []pair) *series {
+	s.identity = s.identity[:0]
+	for _, l := range pairs {
+		s.identity = appendText(appendText(s.identity, l.name), l.value)
+	}
+	if found, ok := f.series[string(s.identity)]; ok {
+		return found
+	}
+	labels := make([]Label, len(pairs))
+	for i, l := range pairs {
+		labels[i] = Label{text(l.name), text(l.value)}
+	}
+	return s.add(f, labels)
+}
+
+// add makes the place of a series whose identity is known.
+func (s *store) add(f *family, labels []Label) *series {
+	made := &series{labels: labels}
+	if k := f.kind.shown(); k == Histogram || k == Summary {
+		made.parts = &parts{}
+	}
+	f.series[string(s.identity)] = made
+	return made
+}
+
+// appendText appends text in such a way that it can be told from what follows.
+func appendText[T ~string | ~[]byte](identity []byte, text T) []byte {
+	return append(binary.AppendUvarint(identity, uint64(len(text))), text...)
+}
+
+// put takes the value of a sample.
+func (s *store) put(at *sample, v float64) {
+	if at.counted != nil && v >= earliest && v <= latest {
+		at.counted.created, at.counted.createdAt = v, s.page
+	}
+	switch at.part {
+	case misfit:
+		s.dropped++
+		return
+	case creation:
+		return
+	case value, point, sum, count:
+	}
+	fresh := s.enter(at.family, at.series)
+	if at.part == value {
+		at.series.value = v
+	} else {
+		fresh = at.series.parts.put(at, v, s.page)
+	}
+	if !fresh {
+		s.duplicates++
+	}
+}
+
+// enter puts a series on the page and tells whether it was not there.
+func (s *store) enter(f *family, found *series) (fresh bool) {
+	if found.page == s.page {
+		return false
+	}
+	if f.page != s.page {
+		f.page, f.order = s.page, f.order[:0]
+		s.order = append(s.order, f)
+	}
+	found.page = s.page
+	f.order = append(f.order, found)
+	if found.parts != nil {
+		found.parts.begin()
+	}
+	return true
+}
+
+// show puts what was read on the page. What is not whole is counted as dropped.
+func (s *store) show(page *Page) {
+	n := 0
+	for _, f := range s.order {
+		n += len(f.order)
+	}
+	s.shown = slices.Grow(s.shown[:0], n)
+	for _, f := range s.order {
+		from := len(s.shown)
+		for _, found := range f.order {
+			if !found.show(f.kind, s.page, &s.shown) {
+				s.dropped++
+			}
+		}
+		if len(s.shown) == from {
+			continue
+		}
+		help := ""
+		if f.said != nil {
+			help = f.said.help
+		}
+		page.Families = append(page.Families, Family{Name: f.name, Help: help, Kind: f.kind.shown(), Series: s.shown[from:len(s.shown):len(s.shown)]})
+	}
+	page.Duplicates, page.Dropped = s.duplicates, s.dropped
+}
+
+// show appends the series if it is whole.
+func (f *series) show(k kind, page uint32, out *[]Series) (whole bool) {
+	shown := Series{Labels: f.labels}
+	if f.createdAt == page {
+		shown.Created = f.created
+	}
+	switch k {
+	case gaugeHistogram:
+		return false
+	case histogram:
+		shown.Histogram, whole = f.parts.histogram(page)
+	case summary:
+		shown.Summary, whole = f.parts.summary(page)
+	default:
+		shown.Value, whole = f.value, true
+	}
+	if whole {
+		*out = append(*out, shown)
+	}
+	return whole
+}

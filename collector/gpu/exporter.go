@@ -1,0 +1,101 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/collector/exposition"
+	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+// dialects are the exporters that can be asked. To add one: its table in a file of its own, a line here, a block in Config.
+var dialects = map[SourceName]*dialect{DCGM: &dcgm, AMD: &amd, Triton: &triton}
+
+const (
+	// maxSamples is what a page of an exporter may hold: a hundred fields of a thousand GPUs.
+	maxSamples = 100_000
+	// maxWait is how long a page may take, where the interval is longer.
+	maxWait = 10 * time.Second
+)
+
+// exporter is a Source that is asked over HTTP: one page, of one or many machines.
+type exporter struct {
+	dialect *dialect
+	client  *scrape.Client
+	url     string // as it is asked
+	shown   string // as it is logged
+	prefix  string
+	wait    time.Duration
+	log     *scrape.Log
+	clock   *metrics.SystemClock
+	parser  *exposition.Parser
+	buffer  []byte
+	xids    xidHistory
+}
+
+var _ Source = (*exporter)(nil)
+
+// Read implements Source.
+func (e *exporter) Read(ctx context.Context) Reading {
+	start := e.clock.Now()
+	page, err := e.page(ctx)
+	at := e.clock.Now()
+	took := time.Duration(at - start)
+	switch {
+	case ctx.Err() != nil: // the program ends, the exporter has done nothing wrong
+		return Reading{Source: e.dialect.source, State: Failed, At: at}
+	case err != nil:
+		return e.failed(err, at, took)
+	}
+	e.log.Succeeded("", took, page.Samples)
+	e.log.Duplicates("", page.Duplicates)
+	devices := e.dialect.devices(page, e.prefix)
+	if e.dialect.source == DCGM {
+		e.xids.count(devices, at)
+	}
+	reading := Reading{Source: e.dialect.source, State: OK, At: at, Devices: devices}
+	if len(devices) == 0 {
+		reading.State, reading.Message = NoDevices, e.shown+" tells of no GPU"
+	}
+	return reading
+}
+
+// page asks. Errors are *scrape.Error.
+func (e *exporter) page(ctx context.Context) (*exposition.Page, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.wait)
+	defer cancel()
+	body, contentType, err := e.client.Get(ctx, e.url, scrape.Accept, e.buffer)
+	if err != nil {
+		return nil, err
+	}
+	e.buffer = body
+	page, err := e.parser.Parse(body, contentType)
+	switch {
+	case errors.Is(err, exposition.ErrIncompatible):
+		return nil, &scrape.Error{Reason: scrape.Incompatible, Err: err}
+	case errors.Is(err, exposition.ErrTooLarge):
+		return nil, &scrape.Error{Reason: scrape.TooLarge, Err: err}
+	case err != nil:
+		return nil, &scrape.Error{Reason: scrape.Parse, Err: err}
+	}
+	return page, nil
+}
+
+func (e *exporter) failed(err error, at int64, took time.Duration) Reading {
+	reason := scrape.Internal
+	if failure, ok := errors.AsType[*scrape.Error](err); ok {
+		reason = failure.Reason
+	}
+	e.log.Failed("", took, reason)
+	state := Failed
+	if reason == scrape.Auth {
+		state = NoPermission
+	}
+	return Reading{Source: e.dialect.source, State: state, Message: fmt.Sprintf("%s: %v", e.shown, err), At: at}
+}
+
+// Close implements Source.
+func (e *exporter) Close() { e.client.Close() }

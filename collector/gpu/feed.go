@@ -1,0 +1,153 @@
+package gpu
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
+)
+
+const (
+	// staleIntervals is how many of them old a reading may be and still be shown.
+	staleIntervals = 3
+	// hungSkips is how many looks may fall due while one runs before its source counts as hung.
+	hungSkips = 3
+)
+
+// feed asks one source again and again, and keeps what it last said.
+type feed struct {
+	name     SourceName
+	source   Source
+	interval time.Duration
+	// named tells that the configuration asks for the source; else it was only tried.
+	named bool
+	// certain tells that a reading without devices means that there are none, whatever its state. That a page cannot be had says nothing
+	// about the GPUs on it.
+	certain bool
+	log     *scrape.Log
+	logger  *slog.Logger
+	observe func(*Reading) // may be nil
+	reading atomic.Bool    // a look runs
+
+	mu      sync.Mutex
+	state   State // "" before the first reading
+	at      int64 // of devices
+	devices []Device
+	gone    map[Identity]loss
+	skips   int // since the last reading
+}
+
+// loss is a device that was there until at.
+type loss struct {
+	Identity
+	at int64
+}
+
+// run asks until ctx ends.
+func (f *feed) run(ctx context.Context) {
+	scrape.Loop(ctx, f.logger, f.interval, f.look, f.skipped, func() { f.log.Panicked("") })
+	if !f.reading.Load() { // what hangs cannot be left in order
+		f.source.Close()
+	}
+}
+
+func (f *feed) look(ctx context.Context) {
+	f.reading.Store(true)
+	defer f.reading.Store(false)
+	r := f.source.Read(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	f.take(ctx, &r)
+	if f.observe != nil {
+		f.observe(&r)
+	}
+}
+
+func (f *feed) skipped() {
+	f.log.Skipped("")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.skips++
+}
+
+// take keeps a reading.
+func (f *feed) take(ctx context.Context, r *Reading) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.skips = 0
+	if f.state != r.State {
+		f.tell(ctx, r)
+		f.state = r.State
+	}
+	if r.State != OK && r.State != NoDevices && !f.certain {
+		return
+	}
+	seen := make(map[Identity]bool, len(r.Devices))
+	for i := range r.Devices {
+		seen[r.Devices[i].key()] = true
+		delete(f.gone, r.Devices[i].key())
+	}
+	for i := range f.devices {
+		if id := f.devices[i].Identity; !seen[id.key()] {
+			f.gone[id.key()] = loss{id, min(r.At, f.at+staleIntervals*int64(f.interval))}
+		}
+	}
+	f.devices, f.at = r.Devices, r.At
+}
+
+// tell logs a change of state: as an error only if somebody asked for the source.
+func (f *feed) tell(ctx context.Context, r *Reading) {
+	level := slog.LevelInfo
+	if r.State != OK && f.named {
+		level = slog.LevelError
+	}
+	attributes := []slog.Attr{slog.String("source", string(f.name)), slog.String("state", string(r.State)), slog.Int("devices", len(r.Devices))}
+	if r.Message != "" {
+		attributes = append(attributes, slog.String("reason", r.Message))
+	}
+	f.logger.LogAttrs(ctx, level, "gpu source changed", attributes...)
+}
+
+// view is what a feed has to show.
+type view struct {
+	state State      // "" if there was no reading yet
+	live  []Device   // those that answer
+	down  []Identity // those that did not so long ago
+}
+
+// show gives what there is at an instant.
+func (f *feed) show(now int64) view {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v := view{state: f.state}
+	stale := f.at + staleIntervals*int64(f.interval)
+	hung := f.skips >= hungSkips
+	if hung {
+		v.state = Failed
+	}
+	if !hung && now > stale {
+		for i := range f.devices {
+			f.gone[f.devices[i].key()] = loss{f.devices[i].Identity, stale}
+		}
+		f.devices = nil
+	}
+	for i := range f.devices {
+		if d := &f.devices[i]; hung || d.Lost {
+			v.down = append(v.down, d.Identity)
+		} else {
+			v.live = append(v.live, *d)
+		}
+	}
+	for id, l := range f.gone {
+		if now-l.at > int64(rememberDevice) {
+			delete(f.gone, id)
+			continue
+		}
+		v.down = append(v.down, l.Identity)
+	}
+	return v
+}

@@ -1,0 +1,178 @@
+package scrape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	promconfig "github.com/prometheus/common/config"
+)
+
+const (
+	maxRedirects = 3
+	// maxBody bounds an answer, as it comes and after decompression.
+	maxBody = 16 << 20
+	// drained is what is read of an answer that nobody wants, so that its connection can be used again.
+	drained = 4 << 10
+	// dialTimeout ends a dial whose exchange has long given up: net/http goes on with it for the next one.
+	dialTimeout = 10 * time.Second
+	idleTimeout = 5 * time.Minute
+)
+
+var (
+	errTooLarge  = errors.New("answer has more than 16 MiB")
+	errRedirects = errors.New("more than three redirects")
+)
+
+// Client asks for pages. It shares no connection with the traffic that is measured. Safe for concurrent use.
+type Client struct {
+	http       *http.Client
+	userAgent  string
+	credential func() (header, value string, err error)
+}
+
+// Options configure a Client.
+type Options struct {
+	HTTP      promconfig.HTTPClientConfig
+	UserAgent string
+	// Credential gives a header for each request, nil = HTTP alone says how to authenticate.
+	Credential func() (header, value string, err error)
+}
+
+// NewClient makes one. Errors are those of files and certificates that cannot be read.
+func NewClient(o Options) (*Client, error) {
+	dialler := &net.Dialer{Timeout: dialTimeout}
+	client, err := promconfig.NewClientFromConfig(o.HTTP, "aiperf_exporter_scrape", promconfig.WithDialContextFunc(dialler.DialContext),
+		promconfig.WithIdleConnTimeout(idleTimeout), promconfig.WithHTTP2Disabled())
+	if err != nil {
+		return nil, err
+	}
+	// They are followed here, where it is known to whom credentials may go.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{http: client, userAgent: o.UserAgent, credential: o.Credential}, nil
+}
+
+// Close ends idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Get asks for a page and reads it whole: status 2xx only, at most three redirects and on the same host, at most 16 MiB after decompression.
+// buffer, which may be nil, is used for the body if it is large enough. Errors are *Error. How long it may take is for ctx to say.
+func (c *Client) Get(ctx context.Context, address, accept string, buffer []byte) (body []byte, contentType string, err error) {
+	at, err := url.Parse(address)
+	if err != nil {
+		return nil, "", &Error{Internal, errors.New("address cannot be read")} // which parts of it are secret is not known
+	}
+	for range maxRedirects + 1 {
+		var next *url.URL
+		body, contentType, next, err = c.exchange(ctx, at, accept, buffer)
+		if err != nil || next == nil {
+			return body, contentType, err
+		}
+		at = next
+	}
+	return nil, "", failed(Redirect, at, errRedirects)
+}
+
+// failed says what went wrong at an address.
+func failed(reason Reason, at *url.URL, err error) *Error {
+	shown := url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}
+	return &Error{reason, fmt.Errorf("get %s: %w", shown.String(), err)}
+}
+
+// exchange asks once. next is where the server wants it asked instead.
+func (c *Client) exchange(ctx context.Context, at *url.URL, accept string, buffer []byte) (body []byte, contentType string, next *url.URL, err error) {
+	var answered atomic.Bool
+	trace := &httptrace.ClientTrace{GotFirstResponseByte: func() { answered.Store(true) }}
+	request, err := c.request(httptrace.WithClientTrace(ctx, trace), at, accept)
+	if err != nil {
+		return nil, "", nil, failed(Internal, at, err)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, "", nil, failed(classify(ctx, err, answered.Load()), at, plain(err))
+	}
+	defer response.Body.Close()
+	if isRedirect(response) {
+		drain(response)
+		next, err = redirected(at, response)
+		if err != nil {
+			return nil, "", nil, failed(Redirect, at, err)
+		}
+		return nil, "", next, nil
+	}
+	if reason := ofStatus(response.StatusCode); reason != "" {
+		drain(response)
+		return nil, "", nil, failed(reason, at, fmt.Errorf("status %d", response.StatusCode))
+	}
+	body, err = read(response, buffer)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return nil, "", nil, failed(TooLarge, at, err)
+	case errors.Is(err, errEncoding):
+		return nil, "", nil, failed(Incompatible, at, err)
+	case err != nil:
+		return nil, "", nil, failed(classify(ctx, err, true), at, fmt.Errorf("read answer: %w", err))
+	}
+	return body, response.Header.Get("Content-Type"), nil, nil
+}
+
+func (c *Client) request(ctx context.Context, at *url.URL, accept string) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
+	if err != nil {
+		return nil, plain(err)
+	}
+	request.Header.Set("Accept", accept)
+	request.Header.Set("Accept-Encoding", "gzip")
+	request.Header.Set("User-Agent", c.userAgent)
+	if deadline, ok := ctx.Deadline(); ok {
+		seconds := max(0, time.Until(deadline).Seconds())
+		request.Header.Set("X-Prometheus-Scrape-Timeout-Seconds", strconv.FormatFloat(seconds, 'f', 3, 64))
+	}
+	if c.credential != nil {
+		header, value, err := c.credential()
+		if err != nil {
+			return nil, fmt.Errorf("read credential: %w", err)
+		}
+		request.Header.Set(header, value)
+	}
+	return request, nil
+}
+
+func isRedirect(response *http.Response) bool {
+	switch response.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return response.Header.Get("Location") != ""
+	}
+	return false
+}
+
+// redirected is where an answer points to, if credentials may go there: the same host, and never from https to http.
+func redirected(at *url.URL, response *http.Response) (*url.URL, error) {
+	next, err := at.Parse(response.Header.Get("Location"))
+	switch {
+	case err != nil:
+		return nil, errors.New("redirect to an address that cannot be read")
+	case next.Scheme != "http" && next.Scheme != "https":
+		return nil, fmt.Errorf("redirect to the scheme %.20q", next.Scheme)
+	case !strings.EqualFold(next.Hostname(), at.Hostname()):
+		return nil, fmt.Errorf("redirect to another host, %.100q", next.Hostname())
+	case at.Scheme == "https" && next.Scheme != "https":
+		return nil, errors.New("redirect from https to http")
+	}
+	next.User = at.User
+	return next, nil
+}
+
+// drain reads a little of a body that nobody wants.
+func drain(response *http.Response) {
+	_, _ = io.CopyN(io.Discard, response.Body, drained)
+}

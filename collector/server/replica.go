@@ -1,0 +1,201 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
+	"github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
+)
+
+// forgetAfter is how long a server may answer without a page before it is taken for one that has none.
+const forgetAfter = 10 * time.Minute
+
+// replica is one instance of a target's server. Only its source's goroutine uses it, but for the snapshot.
+type replica struct {
+	collector *Collector
+	target    *target
+	origin    string // scheme, host and port
+	options   mapping.Options
+	// configured: somebody said that there is a page, so that its absence is a failure from the start.
+	configured bool
+	finder     *finder
+	gate       *gate // nil = probing is allowed
+	mapper     *mapping.Mapper
+	history    *history
+	logger     *slog.Logger
+
+	told   map[string]bool // what has been logged since it last went up or down
+	vacant int64           // since when the server has answered without a page; 0 = it does not
+
+	snapshot atomic.Pointer[snapshot]
+}
+
+// snapshot is what a replica has to show. It does not change.
+type snapshot struct {
+	found  bool  // there is a page, or is said to be one: the state is shown
+	up     bool  // the last attempt succeeded
+	failed int64 // instant of the first failure after the last success
+	read   bool  // a page has been read
+
+	restarts float64
+	mixed    bool
+	dropped  int
+	unmapped map[string]int
+	// families of the last page, and those of them that a mix of replicas does not spoil
+	all, gauges []*dto.MetricFamily
+}
+
+// fresh tells whether the families may be shown.
+func (s *snapshot) fresh(now int64, staleAfter time.Duration) bool {
+	return s.read && (s.up || now-s.failed < int64(staleAfter))
+}
+
+func (r *replica) reset() {
+	r.mapper, r.history, r.vacant = mapping.New(r.options), &history{}, 0
+	r.snapshot.Store(&snapshot{found: r.configured})
+}
+
+// scrape asks for the page once, if it is to be asked for.
+func (r *replica) scrape(ctx context.Context, ask func(*place) *reading) {
+	now := r.collector.deps.Clock.Now()
+	if r.gate != nil && !r.gate.open(ctx, now, r.logger) {
+		return
+	}
+	answer := r.finder.find(now, ask)
+	switch {
+	case ctx.Err() != nil: // the program stops: whatever failed, it is not the server's fault
+	case answer == nil:
+	case answer.err != nil:
+		r.fail(answer)
+	default:
+		r.take(answer)
+	}
+}
+
+// take shows what was read.
+func (r *replica) take(answer *reading) {
+	var result *mapping.Result
+	if answer.place.format == processes {
+		result = mapModels(answer.models, &r.options)
+	} else {
+		result = r.mapper.Map(answer.page)
+		r.collector.log.Duplicates(r.options.Target, answer.page.Duplicates)
+	}
+	r.collector.log.Succeeded(r.options.Target, answer.took, answer.samples())
+	r.vacant = 0
+	r.turn(true)
+	r.tell(slog.LevelInfo, "server metrics are read", "", slog.String("url", secret.URL(answer.place.url).Public()), slog.Any("kinds", result.Kinds))
+	r.tellVerdict(r.history.see(result))
+
+	all := slices.Concat(result.Normalised, result.Passed)
+	next := &snapshot{
+		found: true, up: true, read: true,
+		restarts: r.history.restarts, mixed: r.history.mixed, dropped: result.Dropped, unmapped: result.Unmapped,
+		all: all, gauges: unspoilt(all),
+	}
+	r.snapshot.Store(next)
+	if observe := r.collector.deps.Observe; observe != nil {
+		families := result.Normalised
+		if r.target.mixed() {
+			families = unspoilt(families)
+		}
+		observe(r.options.Target, r.options.Instance, answer.at, families)
+	}
+}
+
+// fail shows that the server could not be read.
+func (r *replica) fail(answer *reading) {
+	r.turn(false)
+	reason, old := reasonOf(answer.err), r.snapshot.Load()
+	r.collector.log.Failed(r.options.Target, answer.took, reason)
+	if !old.found {
+		r.tell(slog.LevelInfo, "no server metrics found", string(reason), slog.Any("err", answer.err))
+		return
+	}
+	r.tell(slog.LevelWarn, "server metrics cannot be read", string(reason), slog.String("url", secret.URL(answer.place.url).Public()), slog.Any("err", answer.err))
+	if r.forgets(reason, answer.at) {
+		return
+	}
+	next := *old
+	next.up = false
+	if old.up || old.failed == 0 {
+		next.failed = answer.at
+	}
+	r.snapshot.Store(&next)
+}
+
+// forgets gives up a page that was found by looking for it, when the server has answered for ten minutes that it has none. A server that
+// does not answer at all is not forgotten: that it is down is what somebody wants to know.
+func (r *replica) forgets(reason scrape.Reason, now int64) bool {
+	if r.configured || reason != scrape.NotFound && reason != scrape.Incompatible {
+		r.vacant = 0
+		return false
+	}
+	if r.vacant == 0 {
+		r.vacant = now
+	}
+	if now-r.vacant < int64(forgetAfter) {
+		return false
+	}
+	r.finder.forget()
+	r.reset()
+	r.collector.log.Forget(r.options.Target)
+	r.tell(slog.LevelInfo, "server has no metrics any more", "")
+	return true
+}
+
+// broke begins anew after a panic, whose page nobody has seen whole.
+func (r *replica) broke(now int64) {
+	r.collector.log.Panicked(r.options.Target)
+	old := r.snapshot.Load()
+	r.reset()
+	if old.found {
+		r.snapshot.Store(&snapshot{found: true, failed: now})
+	}
+}
+
+// turn begins to tell anew when the server goes up or down.
+func (r *replica) turn(up bool) {
+	if r.snapshot.Load().up != up {
+		clear(r.told)
+	}
+}
+
+// tell logs a message with a detail once, until the server goes up or down.
+func (r *replica) tell(level slog.Level, message, detail string, attrs ...slog.Attr) {
+	if key := message + detail; !r.told[key] {
+		r.told[key] = true
+		r.logger.LogAttrs(context.Background(), level, message, attrs...)
+	}
+}
+
+func (r *replica) tellVerdict(v verdict) {
+	switch {
+	case v.restarted:
+		r.logger.Info("server restarted")
+	case v.mixed:
+		r.logger.Warn("pages of several replicas in turn, counters and histograms are withheld: list the replicas in server.metrics_urls")
+	case v.cleared:
+		r.logger.Info("pages are those of one server again, counters and histograms are shown")
+	}
+}
+
+// unspoilt are the families that each replica may tell for itself.
+func unspoilt(families []*dto.MetricFamily) []*dto.MetricFamily {
+	var out []*dto.MetricFamily
+	for _, f := range families {
+		switch f.GetType() {
+		case dto.MetricType_GAUGE, dto.MetricType_UNTYPED:
+			out = append(out, f)
+		case dto.MetricType_COUNTER, dto.MetricType_HISTOGRAM, dto.MetricType_SUMMARY, dto.MetricType_GAUGE_HISTOGRAM:
+		}
+	}
+	return out
+}

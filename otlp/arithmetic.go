@@ -1,0 +1,133 @@
+package otlp
+
+import (
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// sumPoints reckons with counters.
+type sumPoints struct{}
+
+type sumPoint = metricdata.DataPoint[float64]
+
+func (sumPoints) attributes(p *sumPoint) attribute.Set    { return p.Attributes }
+func (sumPoints) times(p *sumPoint) (start, at time.Time) { return p.StartTime, p.Time }
+func (sumPoints) empty(p *sumPoint) bool                  { return p.Value == 0 }
+func (sumPoints) plus(a, b *sumPoint) sumPoint            { return withValue(b, a.Value+b.Value) }
+func (sumPoints) minus(now, before *sumPoint) sumPoint    { return withValue(now, now.Value-before.Value) }
+func (sumPoints) restarted(before, now *sumPoint) bool {
+	return now.Value < before.Value || now.StartTime.After(before.StartTime)
+}
+
+func (sumPoints) over(p *sumPoint, from, to time.Time) sumPoint {
+	out := *p
+	out.StartTime, out.Time, out.Exemplars = from, later(to, from), after(from, p.Exemplars)
+	return out
+}
+
+func withValue(p *sumPoint, value float64) sumPoint {
+	out := *p
+	out.Value = value
+	return out
+}
+
+// histogramPoints reckons with explicit histograms. One with other bounds is another run.
+type histogramPoints struct{}
+
+type histogramPoint = metricdata.HistogramDataPoint[float64]
+
+func (histogramPoints) attributes(p *histogramPoint) attribute.Set    { return p.Attributes }
+func (histogramPoints) times(p *histogramPoint) (start, at time.Time) { return p.StartTime, p.Time }
+func (histogramPoints) empty(p *histogramPoint) bool                  { return p.Count == 0 }
+
+func (histogramPoints) restarted(before, now *histogramPoint) bool {
+	return now.StartTime.After(before.StartTime) || !slices.Equal(before.Bounds, now.Bounds) || fewer(now.BucketCounts, before.BucketCounts)
+}
+
+// plus leaves out what was counted with other bounds: a point can only have one list of them.
+func (histogramPoints) plus(a, b *histogramPoint) histogramPoint {
+	out := *b
+	if !slices.Equal(a.Bounds, b.Bounds) {
+		return out
+	}
+	out.Count, out.Sum = a.Count+b.Count, a.Sum+b.Sum
+	out.BucketCounts = make([]uint64, len(b.BucketCounts))
+	for i := range out.BucketCounts {
+		out.BucketCounts[i] = a.BucketCounts[i] + b.BucketCounts[i]
+	}
+	return out
+}
+
+func (histogramPoints) minus(now, before *histogramPoint) histogramPoint {
+	out := *now
+	out.Count, out.Sum = now.Count-before.Count, now.Sum-before.Sum
+	out.BucketCounts = make([]uint64, len(now.BucketCounts))
+	for i := range out.BucketCounts {
+		out.BucketCounts[i] = now.BucketCounts[i] - before.BucketCounts[i]
+	}
+	return out
+}
+
+// over leaves out the extremes, which are those of the whole run.
+func (histogramPoints) over(p *histogramPoint, from, to time.Time) histogramPoint {
+	out := *p
+	out.StartTime, out.Time, out.Exemplars = from, later(to, from), after(from, p.Exemplars)
+	out.Min, out.Max = metricdata.Extrema[float64]{}, metricdata.Extrema[float64]{}
+	return out
+}
+
+// fewer tells whether a count has fallen.
+func fewer(now, before []uint64) bool {
+	for i := range now {
+		if now[i] < before[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// after are the exemplars of a time.
+func after(from time.Time, exemplars []metricdata.Exemplar[float64]) []metricdata.Exemplar[float64] {
+	var out []metricdata.Exemplar[float64]
+	for _, e := range exemplars {
+		if e.Time.IsZero() || e.Time.After(from) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// floatSum is the same with numbers of the one kind that is reckoned with; whole ones below 2^53 stay exact.
+func floatSum(s metricdata.Sum[int64]) metricdata.Sum[float64] {
+	out := metricdata.Sum[float64]{Temporality: s.Temporality, IsMonotonic: s.IsMonotonic}
+	for _, p := range s.DataPoints {
+		out.DataPoints = append(out.DataPoints, sumPoint{
+			Attributes: p.Attributes, StartTime: p.StartTime, Time: p.Time, Value: float64(p.Value), Exemplars: floatExemplars(p.Exemplars),
+		})
+	}
+	return out
+}
+
+func floatHistogram(h metricdata.Histogram[int64]) metricdata.Histogram[float64] {
+	out := metricdata.Histogram[float64]{Temporality: h.Temporality}
+	for _, p := range h.DataPoints {
+		out.DataPoints = append(out.DataPoints, histogramPoint{
+			Attributes: p.Attributes, StartTime: p.StartTime, Time: p.Time, Count: p.Count, Sum: float64(p.Sum),
+			Bounds: p.Bounds, BucketCounts: p.BucketCounts, Exemplars: floatExemplars(p.Exemplars),
+		})
+	}
+	return out
+}
+
+func floatExemplars(exemplars []metricdata.Exemplar[int64]) []metricdata.Exemplar[float64] {
+	var out []metricdata.Exemplar[float64]
+	for _, e := range exemplars {
+		out = append(out, metricdata.Exemplar[float64]{
+			FilteredAttributes: e.FilteredAttributes, Time: e.Time, Value: float64(e.Value), SpanID: e.SpanID, TraceID: e.TraceID,
+		})
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package otlp
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// producer gives what a scrape would show in the words of OpenTelemetry, all of it cumulative. It implements sdkmetric.Producer.
+type producer struct {
+	gatherer  prometheus.Gatherer
+	names     namer
+	form      HistogramForm
+	exemplars exemplarFilter
+	extra     map[string]convention // by family: what is sent under a second name
+	scope     instrumentation.Scope
+	start     time.Time // of this process: counting began then where the series does not tell
+	now       func() time.Time
+}
+
+// Produce implements sdkmetric.Producer. What could be gathered is given with the error about the rest.
+func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
+	families, err := p.gatherer.Gather()
+	at := p.now()
+	scope := metricdata.ScopeMetrics{Scope: p.scope, Metrics: make([]metricdata.Metrics, 0, len(families))}
+	for _, f := range families {
+		made := p.convert(f, at)
+		scope.Metrics = append(scope.Metrics, made...)
+		if second, ok := p.extra[f.GetName()]; ok {
+			for _, m := range made {
+				scope.Metrics = joined(scope.Metrics, second.rename(m))
+			}
+		}
+	}
+	return []metricdata.ScopeMetrics{scope}, err
+}
+
+// convert says one family. It becomes two metrics of the same name where some of its histograms are only there in one form, some only in the
+// other.
+func (p *producer) convert(f *dto.MetricFamily, at time.Time) []metricdata.Metrics {
+	name := p.names.of(f.GetName(), f.GetType() == dto.MetricType_COUNTER)
+	var data []metricdata.Aggregation
+	switch f.GetType() {
+	case dto.MetricType_COUNTER:
+		data = append(data, metricdata.Sum[float64]{
+			Temporality: metricdata.CumulativeTemporality, IsMonotonic: true, DataPoints: p.counters(f.Metric, at),
+		})
+	case dto.MetricType_GAUGE, dto.MetricType_UNTYPED:
+		data = append(data, metricdata.Gauge[float64]{DataPoints: gauges(f.Metric, at)})
+	case dto.MetricType_HISTOGRAM:
+		data = p.histograms(f.Metric, at)
+	case dto.MetricType_SUMMARY:
+		data = append(data, metricdata.Summary{DataPoints: p.summaries(f.Metric, at)})
+	case dto.MetricType_GAUGE_HISTOGRAM: // OpenTelemetry has none
+	}
+	out := make([]metricdata.Metrics, 0, len(data))
+	for _, d := range data {
+		out = append(out, metricdata.Metrics{Name: name.name, Description: f.GetHelp(), Unit: name.unit, Data: d})
+	}
+	return out
+}
+
+func (p *producer) counters(metrics []*dto.Metric, at time.Time) []metricdata.DataPoint[float64] {
+	out := make([]metricdata.DataPoint[float64], 0, len(metrics))
+	for _, m := range metrics {
+		point := metricdata.DataPoint[float64]{Attributes: attributesOf(m.Label), Value: m.Counter.GetValue()}
+		point.StartTime, point.Time = p.times(m.Counter.GetCreatedTimestamp(), at)
+		if e := m.Counter.GetExemplar(); e != nil {
+			point.Exemplars = p.exemplars.convert(e)
+		}
+		out = append(out, point)
+	}
+	return out
+}
+
+func gauges(metrics []*dto.Metric, at time.Time) []metricdata.DataPoint[float64] {
+	out := make([]metricdata.DataPoint[float64], 0, len(metrics))
+	for _, m := range metrics {
+		value := m.Gauge.GetValue()
+		if m.Gauge == nil {
+			value = m.Untyped.GetValue()
+		}
+		out = append(out, metricdata.DataPoint[float64]{Attributes: attributesOf(m.Label), Time: at, Value: value})
+	}
+	return out
+}
+
+func (p *producer) summaries(metrics []*dto.Metric, at time.Time) []metricdata.SummaryDataPoint {
+	out := make([]metricdata.SummaryDataPoint, 0, len(metrics))
+	for _, m := range metrics {
+		point := metricdata.SummaryDataPoint{
+			Attributes: attributesOf(m.Label), Count: m.Summary.GetSampleCount(), Sum: m.Summary.GetSampleSum(),
+		}
+		point.StartTime, point.Time = p.times(m.Summary.GetCreatedTimestamp(), at)
+		for _, q := range m.Summary.GetQuantile() {
+			point.QuantileValues = append(point.QuantileValues, metricdata.QuantileValue{Quantile: q.GetQuantile(), Value: q.GetValue()})
+		}
+		out = append(out, point)
+	}
+	return out
+}
+
+// times are when counting began and when the series was read, never in the other order: a wall clock that was set back would make it so.
+func (p *producer) times(created *timestamppb.Timestamp, read time.Time) (start, at time.Time) {
+	start = p.start
+	if created != nil {
+		start = created.AsTime()
+	}
+	return start, later(read, start)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// attributesOf are the labels as they are.
+func attributesOf(labels []*dto.LabelPair) attribute.Set {
+	pairs := make([]attribute.KeyValue, 0, len(labels))
+	for _, l := range labels {
+		pairs = append(pairs, attribute.String(valid(l.GetName()), valid(l.GetValue())))
+	}
+	return attribute.NewSet(pairs...)
+}
+
+// valid is the text as protobuf takes it: a single byte that is not UTF-8 would make a whole request impossible.
+func valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}

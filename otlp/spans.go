@@ -1,0 +1,93 @@
+package otlp
+
+import (
+	"context"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// The queue of spans: how many may wait, how many are sent at once, and how long one waits for others.
+const (
+	maxSpansWaiting = 2048
+	maxSpansAtOnce  = 512
+	spanPatience    = 5 * time.Second
+)
+
+// spanQueue holds spans until they are sent. It implements sdktrace.SpanProcessor. Whoever ends a span never waits: with a full queue the span
+// is dropped, and counted; the SDK's own processor does not tell how many it drops.
+type spanQueue struct {
+	waiting  chan sdktrace.ReadOnlySpan
+	exporter sdktrace.SpanExporter
+	tally    *tally
+	warnings *warnings
+}
+
+func newSpanQueue(exporter sdktrace.SpanExporter, tally *tally, warnings *warnings) *spanQueue {
+	return &spanQueue{waiting: make(chan sdktrace.ReadOnlySpan, maxSpansWaiting), exporter: exporter, tally: tally, warnings: warnings}
+}
+
+// OnStart implements sdktrace.SpanProcessor.
+func (q *spanQueue) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+
+// OnEnd implements sdktrace.SpanProcessor.
+func (q *spanQueue) OnEnd(span sdktrace.ReadOnlySpan) {
+	if !span.SpanContext().IsSampled() {
+		return
+	}
+	select {
+	case q.waiting <- span:
+	default:
+		q.tally.spansEnded(dropped, 1)
+	}
+}
+
+// Shutdown implements sdktrace.SpanProcessor; run sends what waits.
+func (q *spanQueue) Shutdown(context.Context) error { return nil }
+
+// ForceFlush implements sdktrace.SpanProcessor; likewise.
+func (q *spanQueue) ForceFlush(context.Context) error { return nil }
+
+// run sends spans until ctx ends, then those that wait; requests end with life.
+func (q *spanQueue) run(ctx, life context.Context) {
+	patience := time.NewTicker(spanPatience)
+	defer patience.Stop()
+	batch := make([]sdktrace.ReadOnlySpan, 0, maxSpansAtOnce)
+	for ctx.Err() == nil {
+		now := false
+		select {
+		case <-ctx.Done():
+		case <-patience.C:
+			now = true
+		case span := <-q.waiting:
+			batch = append(batch, span)
+		}
+		if now || len(batch) == maxSpansAtOnce {
+			batch = q.send(life, batch)
+		}
+	}
+	for {
+		select {
+		case span := <-q.waiting:
+			if batch = append(batch, span); len(batch) == maxSpansAtOnce {
+				batch = q.send(life, batch)
+			}
+		default:
+			q.send(life, batch)
+			return
+		}
+	}
+}
+
+// send sends a batch, and gives its memory for the next.
+func (q *spanQueue) send(ctx context.Context, batch []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
+	if len(batch) == 0 {
+		return batch
+	}
+	if err := q.exporter.ExportSpans(ctx, batch); err != nil {
+		q.tally.spansEnded(lost, int64(len(batch)))
+		q.warnings.warn("spans are lost", err)
+	}
+	clear(batch)
+	return batch[:0]
+}

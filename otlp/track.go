@@ -1,0 +1,116 @@
+package otlp
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+)
+
+// arithmetic is how points of one kind are reckoned with. Nobody changes a point.
+type arithmetic[P any] interface {
+	attributes(p *P) attribute.Set
+	times(p *P) (start, at time.Time)
+	// restarted tells whether counting began anew between two readings of a series.
+	restarted(before, now *P) bool
+	plus(a, b *P) P
+	// minus is what came between two readings of one run.
+	minus(now, before *P) P
+	// empty tells whether a difference says nothing.
+	empty(p *P) bool
+	// over is the point as what came in a time, with the exemplars of that time.
+	over(p *P, from, to time.Time) P
+}
+
+// group is all series of one metric.
+type group[P any] struct {
+	header header
+	how    arithmetic[P]
+	tracks map[attribute.Distinct]*track[P]
+}
+
+// track is one series.
+type track[P any] struct {
+	last  *P // the newest reading
+	sent  *P // the one that arrived last, of the same run; nil = none has
+	carry *P // what came in runs before this one and has not arrived; nil = nothing
+	since time.Time
+	at    time.Time // of the newest reading
+	round uint64    // in which it was last there
+}
+
+// turn gives what is new of each series.
+func (g *group[P]) turn(points []P, round uint64) []P {
+	out := make([]P, 0, len(points))
+	for i := range points {
+		out = append(out, g.see(&points[i], round))
+	}
+	return out
+}
+
+// see notes a reading and gives what is new.
+func (g *group[P]) see(p *P, round uint64) P {
+	attributes := g.how.attributes(p)
+	key := attributes.Equivalent()
+	start, at := g.how.times(p)
+	t, ok := g.tracks[key]
+	switch {
+	case !ok:
+		t = &track[P]{since: start}
+		g.tracks[key] = t
+	case g.how.restarted(t.last, p):
+		t.carry, t.sent = t.pending(g.how), nil
+		if t.carry == nil && start.After(t.since) {
+			t.since = start
+		}
+	}
+	t.last, t.at, t.round = p, at, round
+	return g.how.over(t.fresh(g.how), t.since, at)
+}
+
+// fresh is all that has not arrived.
+func (t *track[P]) fresh(how arithmetic[P]) *P {
+	p := t.last
+	if t.sent != nil {
+		difference := how.minus(p, t.sent)
+		p = &difference
+	}
+	if t.carry != nil {
+		sum := how.plus(t.carry, p)
+		p = &sum
+	}
+	return p
+}
+
+// pending is the same, nil if it is nothing.
+func (t *track[P]) pending(how arithmetic[P]) *P {
+	if p := t.fresh(how); !how.empty(p) {
+		return p
+	}
+	return nil
+}
+
+// gone gives what has not arrived of series that are not there any more, and forgets those of which everything has.
+func (g *group[P]) gone(round uint64) (out []P) {
+	for key, t := range g.tracks {
+		if t.round == round {
+			continue
+		}
+		p := t.pending(g.how)
+		if p == nil {
+			delete(g.tracks, key)
+			continue
+		}
+		out = append(out, g.how.over(p, t.since, t.at))
+	}
+	return out
+}
+
+// arrived notes which series have.
+func (g *group[P]) arrived(points []P) {
+	for i := range points {
+		attributes := g.how.attributes(&points[i])
+		if t := g.tracks[attributes.Equivalent()]; t != nil {
+			t.sent, t.carry, t.since = t.last, nil, t.at
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package otlp
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// warnEvery is the least time between two warnings: a collector that is away for a day should not fill the log.
+const warnEvery = time.Minute
+
+// warnings logs what goes wrong. Safe for concurrent use.
+type warnings struct {
+	logger *slog.Logger
+	now    func() time.Time
+	redact func(string) string // of what a collector says, which may quote a header
+
+	mu       sync.Mutex
+	next     time.Time
+	withheld int
+}
+
+// warn logs an error, or counts it for the next time.
+func (w *warnings) warn(what string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now := w.now(); now.Before(w.next) {
+		w.withheld++
+		return
+	} else {
+		w.next = now.Add(warnEvery)
+	}
+	if w.redact != nil {
+		err = errors.New(w.redact(err.Error()))
+	}
+	w.logger.Warn("OTLP export", slog.String("problem", what), slog.Any("err", err), slog.Int("withheld", w.withheld))
+	w.withheld = 0
+}

@@ -1,0 +1,208 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+)
+
+// ServerWindow keeps what the servers of targets counted, as their metrics were read, to tell afterwards what fell into the window of a report.
+// It is safe for concurrent use.
+type ServerWindow struct {
+	interval int64
+
+	mu      sync.Mutex
+	targets map[string]map[string]*counted // by target and instance
+}
+
+// NewServerWindow makes an empty one for servers that are read at this interval.
+func NewServerWindow(interval time.Duration) *ServerWindow {
+	return &ServerWindow{interval: int64(interval), targets: map[string]map[string]*counted{}}
+}
+
+// quantity is a counter of a server, or the sum or the count of a histogram.
+type quantity int
+
+const (
+	promptTokens quantity = iota
+	generationTokens
+	finishedRequests
+	queueSeconds
+	queueCount
+	ttftSeconds
+	ttftCount
+	quantities int = iota
+)
+
+// serverFamilies are the families that are kept. Those of a histogram are two quantities, its sum and behind it its count.
+var serverFamilies = map[string]quantity{
+	"aiperf_server_prompt_tokens_total":         promptTokens,
+	"aiperf_server_generation_tokens_total":     generationTokens,
+	"aiperf_server_requests_finished_total":     finishedRequests,
+	"aiperf_server_queue_seconds":               queueSeconds,
+	"aiperf_server_time_to_first_token_seconds": ttftSeconds,
+}
+
+// reading is one page: the quantities, and which of them it had.
+type reading struct {
+	at    int64
+	value [quantities]float64
+	has   [quantities]bool
+}
+
+// counted is what one replica has counted since it was read first. A counter that goes back has begun again with its process: what it counted
+// since then is added.
+type counted struct {
+	last     [quantities]float64 // as on the page
+	seen     [quantities]bool
+	readings []reading
+}
+
+// Observe takes the families of one page that was read at an instant of the clock of the records. Pages of a replica must come in order.
+func (w *ServerWindow) Observe(target, instance string, at int64, families []*dto.MetricFamily) {
+	page := reading{at: at}
+	for _, f := range families {
+		q, ok := serverFamilies[f.GetName()]
+		if !ok {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			if h := m.GetHistogram(); h != nil {
+				page.add(q, h.GetSampleSum())
+				page.add(q+1, float64(h.GetSampleCount()))
+			} else if m.GetCounter() != nil {
+				page.add(q, m.GetCounter().GetValue())
+			}
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.targets[target] == nil {
+		w.targets[target] = map[string]*counted{}
+	}
+	if w.targets[target][instance] == nil {
+		w.targets[target][instance] = &counted{}
+	}
+	w.targets[target][instance].add(&page)
+}
+
+func (r *reading) add(q quantity, value float64) {
+	r.value[q] += value
+	r.has[q] = true
+}
+
+func (c *counted) add(page *reading) {
+	total := reading{at: page.at, has: page.has}
+	if n := len(c.readings); n > 0 {
+		total.value = c.readings[n-1].value
+	}
+	for q, value := range page.value {
+		switch {
+		case !page.has[q]:
+			continue // once more on the page, it goes on from where it was
+		case !c.seen[q]:
+			c.seen[q] = true
+		case value < c.last[q]:
+			total.value[q] += value
+		default:
+			total.value[q] += value - c.last[q]
+		}
+		c.last[q] = value
+	}
+	c.readings = append(c.readings, total)
+}
+
+// at gives a quantity at an instant, between the readings before and after it. It is not known if one of them is not there or more than one and
+// a half intervals away: the counter may have stood still for most of that time.
+func (c *counted) at(q quantity, instant, interval int64) (float64, bool) {
+	after, exact := slices.BinarySearchFunc(c.readings, instant, func(r reading, at int64) int { return cmp.Compare(r.at, at) })
+	if exact {
+		return c.readings[after].value[q], c.readings[after].has[q]
+	}
+	if after == 0 || after == len(c.readings) {
+		return 0, false
+	}
+	a, b := &c.readings[after-1], &c.readings[after]
+	if limit := interval + interval/2; instant-a.at > limit || b.at-instant > limit || !a.has[q] || !b.has[q] {
+		return 0, false
+	}
+	part := float64(instant-a.at) / float64(b.at-a.at)
+	return a.value[q] + part*(b.value[q]-a.value[q]), true
+}
+
+// serverCounts are what the servers of a target did during a window.
+type serverCounts struct {
+	instances int // replicas that were read
+	known     int // of them, those with readings close enough to both ends of the window
+
+	value [quantities]float64 // over the replicas that are known
+	has   [quantities]bool
+}
+
+// counts sums up the replicas of a target over a window.
+func (w *ServerWindow) counts(target string, window span) serverCounts {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out serverCounts
+	for _, c := range w.targets[target] {
+		if c.seen == ([quantities]bool{}) {
+			continue // a server that counts none of it
+		}
+		out.instances++
+		known := false
+		for q := range out.value {
+			from, begun := c.at(quantity(q), window.from, w.interval)
+			to, ended := c.at(quantity(q), window.to, w.interval)
+			if begun && ended {
+				out.value[q] += to - from
+				out.has[q], known = true, true
+			}
+		}
+		if known {
+			out.known++
+		}
+	}
+	return out
+}
+
+// describeServer fills in what the servers say of the window, all traffic on them included, not only that of this run.
+func (r *Report) describeServer(window span) {
+	if r.Meta.Servers == nil || !window.any {
+		return
+	}
+	c := r.Meta.Servers.counts(r.Meta.Target, window)
+	if c.instances == 0 {
+		return
+	}
+	r.server = &c
+	add := func(tag, header, unit string, value float64, ok bool) {
+		if ok {
+			r.Server = append(r.Server, Metric{Tag: tag, Header: header, Unit: unit, Scalar: true, Stats: Stats{Avg: value}})
+		}
+	}
+	seconds := window.seconds()
+	rate, ok := divide(c.value[promptTokens], seconds, c.has[promptTokens])
+	add("server_prompt_token_throughput", "Server Prompt Token Throughput", "tokens/sec", rate, ok)
+	rate, ok = divide(c.value[generationTokens], seconds, c.has[generationTokens])
+	add("server_generation_token_throughput", "Server Generation Token Throughput", "tokens/sec", rate, ok)
+	add("server_request_count", "Server Request Count", "requests", c.value[finishedRequests], c.has[finishedRequests])
+	queue, ok := divide(1e3*c.value[queueSeconds], c.value[queueCount], c.has[queueCount])
+	add("server_queue_time", "Server Queue Time", "ms", queue, ok)
+	first, ok := divide(1e3*c.value[ttftSeconds], c.value[ttftCount], c.has[ttftCount])
+	add("server_time_to_first_token", "Server Time to First Token", "ms", first, ok)
+	seen, known := r.average("time_to_first_token")
+	add("time_to_first_token_residual", "Time to First Token Residual", "ms", seen-first, ok && known)
+}
+
+// object says what the servers did, and of how many that is known.
+func (c *serverCounts) object(figures []Metric) object {
+	return object{
+		{"instances", c.instances},
+		{"known", c.known},
+		{"partial", c.known < c.instances},
+		{"metrics", appendMetrics(object{}, figures, func(*Metric) bool { return true })},
+	}
+}
