@@ -19,7 +19,7 @@ revision := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unkn
 date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo unknown)
 ldflags  := -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
-.PHONY: help build test race lint fuzz bench gen check e2e engines soak accuracy pacing compare bodies demo image
+.PHONY: help build test race lint fuzz bench gen check e2e engines soak accuracy pacing compare bodies outputs energy demo image
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -69,6 +69,12 @@ compare: build ## cost and error beside others; ROUNDS=3 SCENARIOS='50x50 …' P
 
 bodies: build ## requests beside those of AIPerf for the same datasets; a difference without a reason fails
 	test/install/model.sh && test/install/peers.sh aiperf && go run ./test/bodies -binary $(binary)
+
+outputs: build ## report files beside those of AIPerf for the same traffic; a difference without a reason fails
+	test/install/model.sh && test/install/peers.sh aiperf && go run ./test/outputs -binary $(binary)
+
+energy: build ## energy and server counters of a run beside those of AIPerf and the truth
+	test/install/model.sh && test/install/peers.sh aiperf && go run ./test/energy -binary $(binary)
 
 demo: build ## the exporter with its embedded inference server
 	$(binary) demo

@@ -60,13 +60,13 @@ func dropEmpty(m map[string]any) {
 	})
 }
 
-// decode joins the layers, fills in all defaults and gives the configuration.
-func decode(layers []map[string]any) (*Config, error) {
+// decode joins the layers, fills in all defaults and gives the configuration. sending is what the environment has for OTLP, under the file.
+func decode(layers []map[string]any, sending *otlp.Config) (*Config, error) {
 	written, err := overlay(layers...)
 	if err != nil {
 		return nil, err
 	}
-	defaults, err := defaultLayer(written)
+	defaults, err := defaultLayer(written, sending)
 	if err != nil {
 		return nil, err
 	}
@@ -101,10 +101,10 @@ func decode(layers []map[string]any) (*Config, error) {
 }
 
 // defaultLayer is what the file would say if all defaults were written out, for the entries that it has.
-func defaultLayer(written map[string]any) (map[string]any, error) {
+func defaultLayer(written map[string]any, sending *otlp.Config) (map[string]any, error) {
 	out := map[string]any{}
 	for block, config := range map[string]any{
-		"global": DefaultGlobal(), "collectors": DefaultCollectors(), "otlp": otlp.DefaultConfig(), "metrics": metrics.DefaultConfig(),
+		"global": DefaultGlobal(), "collectors": DefaultCollectors(), "otlp": *sending, "metrics": metrics.DefaultConfig(),
 		"selftest": selftest.DefaultConfig(),
 	} {
 		m, err := defaultsOf(config)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/aiperf-exporter/aiperf-exporter/invalid"
+	"github.com/aiperf-exporter/aiperf-exporter/otlp"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
@@ -23,13 +24,17 @@ func Load(opts Options) (*Config, error) {
 		return nil, l.errors() // what cannot be parsed cannot be joined with the rest
 	}
 	layers := l.check()
-	config, err := decode(layers)
+	sending, problems := otlp.FromEnvironment(opts.Env)
+	config, err := decode(layers, &sending)
 	if err != nil {
 		return nil, err
 	}
+	if config.OTLP.Enabled {
+		l.addVariables(&sending, problems)
+	}
 	config.redactor = &secret.Redactor{}
 	config.addSecrets(l.checker.secrets)
-	problems := config.decodeClients()
+	problems = config.decodeClients()
 	problems = append(problems, config.validate()...)
 	if opts.StrictSecrets {
 		problems = append(problems, config.readFiles()...)
@@ -77,6 +82,18 @@ func (l *loader) read() {
 	roots, findings := envLayers(l.options.Env, len(l.options.Files))
 	l.roots = append(l.roots, roots...)
 	l.findings = append(l.findings, findings...)
+}
+
+// addVariables notes what is wrong with the variables of OpenTelemetry, and what in them nobody may see.
+func (l *loader) addVariables(sending *otlp.Config, problems []error) {
+	for _, header := range sending.Headers {
+		l.checker.secrets = append(l.checker.secrets, header.Reveal())
+	}
+	for _, problem := range problems {
+		if variable, ok := errors.AsType[*invalid.Error](problem); ok {
+			l.findings = append(l.findings, Finding{File: "env " + variable.Path, Message: variable.Message, order: len(l.options.Files)})
+		}
+	}
 }
 
 // withoutPath strips the name of the file that the finding already begins with.

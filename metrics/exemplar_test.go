@@ -24,7 +24,8 @@ func TestExemplarsNameTheTraceOfARequestWhoseSpanIsSent(t *testing.T) {
 	}{
 		"no trace": {"1a6c", Trace{}, `{request_id="1a6c"} 0.25`},
 		"a trace that is sent": {
-			"1a6c", Trace{ID: [16]byte{0xab, 15: 1}, Span: [8]byte{2}, Sampled: true},
+			"1a6c",
+			Trace{ID: [16]byte{0xab, 15: 1}, Span: [8]byte{2}, Sampled: true},
 			`{request_id="1a6c",trace_id="ab000000000000000000000000000001"} 0.25`,
 		},
 		"a trace that is not sent":                {"1a6c", Trace{ID: [16]byte{0xab}, Span: [8]byte{2}}, `{request_id="1a6c"} 0.25`},

@@ -38,18 +38,23 @@ type naming struct{ name, unit string }
 // namer knows the names of all series of ours.
 type namer map[string]naming
 
-// newNamer makes the names of a table. Where two series would have the same one, both keep the unit in it.
+// newNamer makes the names of a table. Where two series would have the same one, they keep the unit in it; where that is still the same, counters
+// keep their _total, too. Receivers write neither twice.
 func newNamer(table []metrics.Series) namer {
-	users := map[string]int{}
+	short, withUnit := map[string]int{}, map[string]int{}
 	for i := range table {
-		users[shortName(&table[i])]++
+		short[shortName(&table[i])]++
+		withUnit[dotted(withoutTotal(table[i].Name, table[i].Kind))]++
 	}
 	out := make(namer, len(table))
 	for i := range table {
 		s := &table[i]
 		name := shortName(s)
-		if users[name] > 1 {
+		if short[name] > 1 {
 			name = dotted(withoutTotal(s.Name, s.Kind))
+			if withUnit[name] > 1 {
+				name = dotted(s.Name)
+			}
 		}
 		out[s.Name] = naming{name: name, unit: unitCode(s)}
 	}

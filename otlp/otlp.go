@@ -140,7 +140,7 @@ func (e *Exporter) Meter() metric.Meter {
 	return e.meters.Meter(e.scope.Name, metric.WithInstrumentationVersion(e.scope.Version))
 }
 
-// Tracer is where spans are made; it takes the ids of a span from genai.WithTrace's context. nil = no spans are wanted.
+// Tracer is where spans are made; it takes the ids of a span from genai.WithSpan's context. nil = no spans are wanted.
 func (e *Exporter) Tracer() trace.Tracer {
 	if e.tracers == nil {
 		return nil

@@ -160,6 +160,7 @@ func (r *Report) telemetry() object {
 			{"end_time", r.End.Format(timeLayout)},
 		}},
 		{"endpoints", endpoints},
+		{"error_summary", []object{}}, // an exporter that did not answer is among those configured and not among the successful
 	}
 }
 

@@ -2,6 +2,8 @@ package report
 
 import (
 	"cmp"
+	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -16,11 +18,12 @@ type ServerWindow struct {
 
 	mu      sync.Mutex
 	targets map[string]map[string]*counted // by target and instance
+	noted   chan struct{}                  // closed at the next page
 }
 
 // NewServerWindow makes an empty one for servers that are read at this interval.
 func NewServerWindow(interval time.Duration) *ServerWindow {
-	return &ServerWindow{interval: int64(interval), targets: map[string]map[string]*counted{}}
+	return &ServerWindow{interval: int64(interval), targets: map[string]map[string]*counted{}, noted: make(chan struct{})}
 }
 
 // quantity is a counter of a server, or the sum or the count of a histogram.
@@ -87,6 +90,43 @@ func (w *ServerWindow) Observe(target, instance string, at int64, families []*dt
 		w.targets[target][instance] = &counted{}
 	}
 	w.targets[target][instance].add(&page)
+	close(w.noted)
+	w.noted = make(chan struct{})
+}
+
+// Await waits until a page of each of the targets, and of every replica seen so far, was read at or after an instant, so that a window may begin or
+// end there, or until ctx ends.
+func (w *ServerWindow) Await(ctx context.Context, at int64, targets ...string) {
+	for {
+		reached, noted := w.reached(at, targets)
+		if reached {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-noted:
+		}
+	}
+}
+
+// reached tells whether all has been read. The channel is closed at the next page.
+func (w *ServerWindow) reached(at int64, targets []string) (bool, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, target := range targets {
+		if w.targets[target] == nil {
+			return false, w.noted
+		}
+	}
+	for _, instances := range w.targets {
+		for _, c := range instances {
+			if c.readings[len(c.readings)-1].at < at {
+				return false, w.noted
+			}
+		}
+	}
+	return true, w.noted
 }
 
 func (r *reading) add(q quantity, value float64) {
@@ -188,7 +228,7 @@ func (r *Report) describeServer(window span) {
 	add("server_prompt_token_throughput", "Server Prompt Token Throughput", "tokens/sec", rate, ok)
 	rate, ok = divide(c.value[generationTokens], seconds, c.has[generationTokens])
 	add("server_generation_token_throughput", "Server Generation Token Throughput", "tokens/sec", rate, ok)
-	add("server_request_count", "Server Request Count", "requests", c.value[finishedRequests], c.has[finishedRequests])
+	add("server_request_count", "Server Request Count", "requests", math.Round(c.value[finishedRequests]), c.has[finishedRequests])
 	queue, ok := divide(1e3*c.value[queueSeconds], c.value[queueCount], c.has[queueCount])
 	add("server_queue_time", "Server Queue Time", "ms", queue, ok)
 	first, ok := divide(1e3*c.value[ttftSeconds], c.value[ttftCount], c.has[ttftCount])

@@ -2,10 +2,12 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -159,4 +161,39 @@ func TestAServerThatCountsNothingIsNoServer(t *testing.T) {
 	if r := watchedRun(t, w); r.Server != nil || r.server != nil {
 		t.Errorf("figures are %+v", r.Server)
 	}
+}
+
+func TestOneWaitsUntilEveryServerWasRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := NewServerWindow(time.Second)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			w.Await(t.Context(), 10, "llama-prod", "other")
+		}()
+		for _, step := range []struct {
+			target, instance string
+			at               int64
+			want             bool
+		}{
+			{"llama-prod", "a", 11, false}, {"llama-prod", "b", 9, false}, {"other", "a", 10, false}, {"llama-prod", "b", 12, true},
+		} {
+			w.Observe(step.target, step.instance, step.at, nil)
+			synctest.Wait()
+			select {
+			case <-ended:
+				if !step.want {
+					t.Fatalf("ended after %+v", step)
+				}
+			default:
+				if step.want {
+					t.Fatal("not ended after all were read")
+				}
+			}
+		}
+		limited, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		w.Await(limited, 100)
+	})
 }

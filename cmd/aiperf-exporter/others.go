@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -82,9 +83,14 @@ func (o *others) tell(c *config.Config, e *engine, instance string) error {
 			Name: t.Name, Workload: t.WorkloadName, Model: t.Model, URL: t.PublicURL(), EndpointType: string(t.Endpoint.Type), Provider: t.Provider,
 		})
 	}
-	conventions, err := genai.New(genai.Options{Semconv: c.OTLP.Semconv, Targets: targets, Clock: e.clock, Meter: exporter.Meter(), Tracer: exporter.Tracer()})
+	conventions, err := genai.New(genai.Options{
+		Semconv: c.OTLP.Semconv, Targets: targets, SLOs: c.AllSLOs(), Clock: e.clock, Meter: exporter.Meter(), Tracer: exporter.Tracer(),
+	})
 	if err != nil {
 		return err
+	}
+	if c.OTLP.Traces.Enabled {
+		o.trace = genai.NewTraces(c.OTLP.Traces.Ratio, rand.Uint64)
 	}
 	o.collectors = append(o.collectors, exporter)
 	o.observer = both(o.observer, conventions)

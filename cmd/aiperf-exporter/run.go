@@ -78,14 +78,21 @@ func runOnce(s *session, o *runOptions) int {
 	for i := range gc.Targets {
 		observer[gc.Targets[i].Name] = report.NewCollector(gc.Targets[i].SLOs)
 	}
-	e, err := newEngine(s, c, gc, watchers{requests: observer}, s.logger)
+	w, err := newWitnesses(c)
+	if err != nil {
+		s.complainf("collectors.gpu: %v", err)
+		return exitFailure
+	}
+	e, err := newEngine(s, c, gc, watchers{requests: observer, servers: w.servers.Observe, gpus: w.look}, s.logger)
 	if err != nil {
 		s.complainf("%v", err)
 		return exitFailure
 	}
 	defer e.close(s.logger)
 	interrupted, killed := supervise(s.logger, nil, func(ctx context.Context) {
-		e.watched(ctx, func(ctx context.Context) { o.traffic(ctx, e.generator) })
+		e.watched(w.listening(ctx), func(ctx context.Context) {
+			w.attend(ctx, e.clock, askedServers(c, gc.Targets), func() { o.traffic(ctx, e.generator) })
+		})
 	})
 	if killed {
 		return exitKilled
@@ -96,6 +103,10 @@ func runOnce(s *session, o *runOptions) int {
 		meta := o.meta(&e.targets[i], e)
 		meta.Command = program + " " + strings.Join(s.args, " ")
 		meta.Interrupted = interrupted
+		meta.Servers = w.servers
+		if from, to, ok := observer[meta.Target].Window(); ok {
+			meta.GPUs = w.gpus(meta.Target, from, to)
+		}
 		reports = append(reports, observer[meta.Target].Report(meta))
 	}
 	return o.publish(s, reports)

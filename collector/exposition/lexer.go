@@ -50,18 +50,14 @@ func identityEnd(line []byte) (int, error) {
 // parseIdentity takes a name and its labels, which are all of the text, apart. The labels are appended to labels, in the order of names and
 // without those that are empty: to Prometheus such a label is not there.
 func parseIdentity(text string, labels []Label) (string, []Label, error) {
-	open := strings.IndexByte(text, '{')
-	if open < 0 {
-		if !isName(text, true) {
-			return "", labels, invalidName(text)
-		}
-		return text, labels, nil
-	}
-	name := strings.TrimRight(text[:open], blanks)
-	if name != "" && !isName(name, true) {
+	name, rest, braces := strings.Cut(text, "{")
+	name, rest = strings.TrimRight(name, blanks), strings.TrimLeft(rest, blanks)
+	if (name != "" || !braces) && !isName(name, true) {
 		return "", labels, invalidName(name)
 	}
-	rest := strings.TrimLeft(text[open+1:], blanks)
+	if !braces {
+		return name, labels, nil
+	}
 	for rest != "}" {
 		var l Label
 		var only bool
@@ -92,26 +88,12 @@ func parseIdentity(text string, labels []Label) (string, []Label, error) {
 
 // cutLabel takes the first label, and the comma behind it. A name in quotes that has no value is that of the metric.
 func cutLabel(s string) (l Label, only bool, rest string, err error) {
-	if s[0] == '"' {
-		if l.Name, rest, err = cutQuoted(s); err != nil {
-			return l, false, "", err
-		}
-		if !utf8.ValidString(l.Name) || l.Name == "" {
-			return l, false, "", errName
-		}
-		rest = strings.TrimLeft(rest, blanks)
-		if rest[0] == ',' {
-			return l, true, strings.TrimLeft(rest[1:], blanks), nil
-		}
-		if rest[0] == '}' {
-			return l, true, rest, nil
-		}
-	} else {
-		end := strings.IndexAny(s, "=} \t,")
-		l.Name, rest = s[:end], strings.TrimLeft(s[end:], blanks)
-		if !isName(l.Name, false) {
-			return l, false, "", errLabel
-		}
+	if l.Name, rest, err = cutLabelName(s); err != nil {
+		return l, false, "", err
+	}
+	if s[0] == '"' && rest[0] != '=' {
+		rest, err = cutComma(rest)
+		return l, true, rest, err
 	}
 	if l.Name == "__name__" || rest[0] != '=' {
 		return l, false, "", errLabel
@@ -124,15 +106,37 @@ func cutLabel(s string) (l Label, only bool, rest string, err error) {
 		return l, false, "", err
 	}
 	l.Value = text(l.Value)
-	rest = strings.TrimLeft(rest, blanks)
-	switch rest[0] {
-	case ',':
-		rest = strings.TrimLeft(rest[1:], blanks)
-	case '}':
-	default:
-		return l, false, "", errLabel
+	rest, err = cutComma(strings.TrimLeft(rest, blanks))
+	return l, false, rest, err
+}
+
+// cutLabelName takes the name of a label, which may be in quotes, and blanks behind it.
+func cutLabelName(s string) (name, rest string, err error) {
+	if s[0] != '"' {
+		end := strings.IndexAny(s, "=} \t,")
+		if name = s[:end]; !isName(name, false) {
+			return "", "", errLabel
+		}
+		return name, strings.TrimLeft(s[end:], blanks), nil
 	}
-	return l, false, rest, nil
+	if name, rest, err = cutQuoted(s); err != nil {
+		return "", "", err
+	}
+	if name == "" || !utf8.ValidString(name) {
+		return "", "", errName
+	}
+	return name, strings.TrimLeft(rest, blanks), nil
+}
+
+// cutComma takes the comma that stands between labels, or is the end of them.
+func cutComma(s string) (rest string, err error) {
+	switch s[0] {
+	case ',':
+		return strings.TrimLeft(s[1:], blanks), nil
+	case '}':
+		return s, nil
+	}
+	return "", errLabel
 }
 
 // cutQuoted takes the string in quotes with which s begins, and undoes its escapes.

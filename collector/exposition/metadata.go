@@ -122,14 +122,23 @@ func (m *metadata) read(comment []byte) error {
 	if isType {
 		return m.declare(name, rest)
 	}
+	return m.describe(name, rest, true)
+}
+
+// describe takes the help text of a family, in which there may be escapes.
+func (m *metadata) describe(name, help []byte, escapes bool) error {
 	d, err := m.of(name)
-	if err == nil && d.helpfulAt != m.page {
-		d.helpfulAt = m.page
-		if escaped := bytes.IndexByte(rest, '\\') >= 0; escaped || string(rest) != d.help {
-			d.help = text(unescape(string(rest)))
-		}
+	if err != nil || d.helpfulAt == m.page {
+		return err
 	}
-	return err
+	d.helpfulAt = m.page
+	switch escapes = escapes && bytes.IndexByte(help, '\\') >= 0; {
+	case escapes:
+		d.help = text(unescape(string(help)))
+	case string(help) != d.help:
+		d.help = text(help)
+	}
+	return nil
 }
 
 func (m *metadata) declare(name, word []byte) error {
@@ -141,6 +150,10 @@ func (m *metadata) declare(name, word []byte) error {
 	if !ok {
 		return fmt.Errorf("family %s has the unknown type %q", abridged(name), abridged(word))
 	}
+	return m.setKind(name, k)
+}
+
+func (m *metadata) setKind(name []byte, k kind) error {
 	d, err := m.of(name)
 	if err != nil || d.typedAt == m.page {
 		return err
@@ -166,11 +179,18 @@ func (m *metadata) of(name []byte) (*declaration, error) {
 	return d, nil
 }
 
-// kindOf is the type of a family, and what is said of it.
-func (m *metadata) kindOf(family string) (kind, *declaration) {
-	d, ok := m.families[family]
-	if !ok {
-		return undeclared, nil
+// kindOf is the type of a family.
+func (m *metadata) kindOf(family string) kind {
+	if d, ok := m.families[family]; ok {
+		return d.kind
 	}
-	return d.kind, d
+	return undeclared
+}
+
+// helpOf is what is said of a family.
+func (m *metadata) helpOf(family string) string {
+	if d, ok := m.families[family]; ok && d.helpfulAt == m.page {
+		return d.help
+	}
+	return ""
 }

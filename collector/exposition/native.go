@@ -34,7 +34,7 @@ const minSchema, maxSchema = -4, 8
 
 func (p *Parser) parseHistogram(s *series, f fields) error {
 	s.parts.restart()
-	native, isNative, isFloat := &Native{}, false, false
+	native, isNative, isFloat := s.parts.emptyNative(), false, false
 	for f.next() {
 		var err error
 		switch f.tag {
@@ -66,6 +66,16 @@ func (p *Parser) parseHistogram(s *series, f fields) error {
 		s.parts.broken = true
 	}
 	return f.err
+}
+
+// emptyNative is memory for a native histogram.
+func (p *parts) emptyNative() *Native {
+	n := &p.spare
+	*n = Native{
+		PositiveSpans: n.PositiveSpans[:0], NegativeSpans: n.NegativeSpans[:0],
+		PositiveDeltas: n.PositiveDeltas[:0], NegativeDeltas: n.NegativeDeltas[:0],
+	}
+	return n
 }
 
 // read takes a field and tells whether only native histograms have such a one.

@@ -2,6 +2,7 @@ package exposition_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,70 +38,94 @@ var pages = []struct {
 	name, page, contentType string
 	want                    []string
 }{
-	{"each kind of family is read", whole, "", append(wholeLines[:len(wholeLines):len(wholeLines)], "samples 10 duplicates 0 dropped 0")},
+	{"each kind of family is read", whole, "", append(slices.Clip(wholeLines), "samples 10 duplicates 0 dropped 0")},
 	{"a family whose TYPE stands behind its samples", "x_bucket{le=\"+Inf\"} 1\nx_sum 1\nx_count 1\n# TYPE x histogram\n", "", []string{
-		"x histogram", "  count=1 sum=1 +Inf:1", "samples 3 duplicates 0 dropped 0"}},
+		"x histogram", "  count=1 sum=1 +Inf:1", "samples 3 duplicates 0 dropped 0",
+	}},
 	{"an OpenMetrics counter is named as its samples are, and knows when it began", "# TYPE x counter\n# HELP x What.\n# UNIT x seconds\nx_total{a=\"1\"} 2\nx_created{a=\"1\"} 1600000000.5\nx_total{a=\"2\"} 3\n# EOF\n", openMetrics, []string{
-		"x_total counter What.", `  a="1" 2 since 1600000000.500`, `  a="2" 3`, "samples 3 duplicates 0 dropped 0"}},
+		"x_total counter What.", `  a="1" 2 since 1600000000.500`, `  a="2" 3`, "samples 3 duplicates 0 dropped 0",
+	}},
 	{"OpenMetrics histograms and summaries know when they began", "# TYPE h histogram\nh_created 1.6e9\nh_bucket{le=\"+Inf\"} 1\nh_sum 1\nh_count 1\n# TYPE s summary\ns_count 1\ns_sum 1\ns_created 1.7e9\n# EOF", openMetrics, []string{
-		"h histogram", "  count=1 sum=1 +Inf:1 since 1600000000.000", "s summary", "  count=1 sum=1 since 1700000000.000", "samples 7 duplicates 0 dropped 0"}},
+		"h histogram", "  count=1 sum=1 +Inf:1 since 1600000000.000", "s summary", "  count=1 sum=1 since 1700000000.000", "samples 7 duplicates 0 dropped 0",
+	}},
 	{"OpenMetrics that is called plain text is typed likewise", "# TYPE x counter\nx_total 2\n# TYPE b info\nb_info{version=\"1\"} 1\n# EOF\n", "text/plain; version=0.0.4", []string{
-		"x_total counter", "  2", "b_info gauge", `  version="1" 1`, "samples 2 duplicates 0 dropped 0"}},
+		"x_total counter", "  2", "b_info gauge", `  version="1" 1`, "samples 2 duplicates 0 dropped 0",
+	}},
 	{"info and state sets are gauges", "# TYPE build info\nbuild_info{version=\"1\"} 1\n# TYPE state stateset\nstate{state=\"on\"} 1\nstate{state=\"off\"} 0\n# EOF\n", openMetrics, []string{
-		"build_info gauge", `  version="1" 1`, "state gauge", `  state="on" 1`, `  state="off" 0`, "samples 3 duplicates 0 dropped 0"}},
+		"build_info gauge", `  version="1" 1`, "state gauge", `  state="on" 1`, `  state="off" 0`, "samples 3 duplicates 0 dropped 0",
+	}},
 	{"a creation that has a TYPE of its own, as Python writes it, is both a gauge and the beginning of its counter", "# TYPE x_total counter\nx_total{a=\"1\"} 2\n# TYPE x_created gauge\nx_created{a=\"1\"} 1.6e9\n", "", []string{
-		"x_total counter", `  a="1" 2 since 1600000000.000`, "x_created gauge", `  a="1" 1.6e+09`, "samples 2 duplicates 0 dropped 0"}},
+		"x_total counter", `  a="1" 2 since 1600000000.000`, "x_created gauge", `  a="1" 1.6e+09`, "samples 2 duplicates 0 dropped 0",
+	}},
 	{"a gauge that counts creations is not the beginning of a counter", "# TYPE threads_total counter\nthreads_total 2\n# TYPE threads_created gauge\nthreads_created 12\n", "", []string{
-		"threads_total counter", "  2", "threads_created gauge", "  12", "samples 2 duplicates 0 dropped 0"}},
+		"threads_total counter", "  2", "threads_created gauge", "  12", "samples 2 duplicates 0 dropped 0",
+	}},
 	{"a creation of something that is not on the page makes no series", "# TYPE x counter\nx_created 1.6e9\n# TYPE h histogram\nh_created 1.6e9\n", "", []string{"samples 2 duplicates 0 dropped 0"}},
 	{"a creation without a family is a series like any other", "x_created 5\n", "", []string{"x_created untyped", "  5", "samples 1 duplicates 0 dropped 0"}},
 	{"exemplars in plain text are dropped, braces and hashes in quotes are none", "# TYPE x_total counter\nx_total{a=\"}# {\"} 2 # {trace_id=\"}\"} 0.5\nx_total{a=\"2\"} 3 1600000000000 # {} 0.5 1600000000.123\n", "", []string{
-		"x_total counter", `  a="}# {" 2`, `  a="2" 3`, "samples 2 duplicates 0 dropped 0"}},
+		"x_total counter", `  a="}# {" 2`, `  a="2" 3`, "samples 2 duplicates 0 dropped 0",
+	}},
 	{"TYPE unknown is untyped", "# TYPE x unknown\nx 1\n# TYPE y untyped\ny 2\n", "", []string{"x untyped", "  1", "y untyped", "  2", "samples 2 duplicates 0 dropped 0"}},
 	{"types in capitals, and a comment whose word touches the hash", "#TYPE x COUNTER\n#HELP x   Blanks around it.  \nx 1\n", "", []string{
-		"x counter Blanks around it.", "  1", "samples 1 duplicates 0 dropped 0"}},
+		"x counter Blanks around it.", "  1", "samples 1 duplicates 0 dropped 0",
+	}},
 	{"of a TYPE and a HELP that come again the first holds", "# HELP x first\n# TYPE x gauge\nx{a=\"1\"} 1\n# HELP x second\n# TYPE x counter\nx{a=\"2\"} 2\n# TYPE y gauge\ny 3\n", "", []string{
-		"x gauge first", `  a="1" 1`, `  a="2" 2`, "y gauge", "  3", "samples 3 duplicates 0 dropped 0"}},
+		"x gauge first", `  a="1" 1`, `  a="2" 2`, "y gauge", "  3", "samples 3 duplicates 0 dropped 0",
+	}},
 	{"a family that is not in one place is one", "# TYPE x gauge\nx{a=\"1\"} 1\ny 2\nx{a=\"2\"} 3\n", "", []string{
-		"x gauge", `  a="1" 1`, `  a="2" 3`, "y untyped", "  2", "samples 3 duplicates 0 dropped 0"}},
+		"x gauge", `  a="1" 1`, `  a="2" 3`, "y untyped", "  2", "samples 3 duplicates 0 dropped 0",
+	}},
 	{"of the same series twice the last one stays, whatever the order of labels", "x{a=\"1\",b=\"2\"} 1\nx{b=\"2\", a=\"1\",c=\"\"} 5\nx 7\nx{} 8\n", "", []string{
-		"x untyped", `  a="1" b="2" 5`, "  8", "samples 4 duplicates 2 dropped 0"}},
+		"x untyped", `  a="1" b="2" 5`, "  8", "samples 4 duplicates 2 dropped 0",
+	}},
 	{"of the same histogram twice the last one stays", "# TYPE h histogram\nh_bucket{le=\"1\"} 1\nh_bucket{le=\"+Inf\"} 1\nh_sum 1\nh_count 1\nh_bucket{le=\"1.0\"} 2\nh_bucket{le=\"Inf\"} 3\nh_sum 4\nh_count 3\n", "", []string{
-		"h histogram", "  count=3 sum=4 1:2 +Inf:3", "samples 8 duplicates 4 dropped 0"}},
+		"h histogram", "  count=3 sum=4 1:2 +Inf:3", "samples 8 duplicates 4 dropped 0",
+	}},
 	{"line ends of Windows", "# TYPE x counter\r\nx{a=\"1\"} 2\r\n\r\ny 3\r\n", "", []string{"x counter", `  a="1" 2`, "y untyped", "  3", "samples 2 duplicates 0 dropped 0"}},
 	{"a last line without an end", "x 1\ny 2", "", []string{"x untyped", "  1", "y untyped", "  2", "samples 2 duplicates 0 dropped 0"}},
 	{"a gauge may have a label le", "# TYPE x gauge\nx{le=\"5\",gt=\"1\"} 2\n", "", []string{"x gauge", `  gt="1" le="5" 2`, "samples 1 duplicates 0 dropped 0"}},
 	{"buckets without a type are series like any other", "x_bucket{le=\"5\"} 2\n", "", []string{"x_bucket untyped", `  le="5" 2`, "samples 1 duplicates 0 dropped 0"}},
 	{"histograms of gauges are dropped", "# TYPE g gaugehistogram\ng_bucket{le=\"+Inf\"} 2\ng_gcount 2\ng_gsum 3\ng_bucket{a=\"1\",le=\"+Inf\"} 2\nx 1\n", "", []string{
-		"x untyped", "  1", "samples 5 duplicates 0 dropped 2"}},
+		"x untyped", "  1", "samples 5 duplicates 0 dropped 2",
+	}},
 	{"a histogram without +Inf gets it from its count", "# TYPE h histogram\nh_bucket{le=\"1\"} 2\nh_sum 3\nh_count 4\n", "", []string{"h histogram", "  count=4 sum=3 1:2 +Inf:4", "samples 3 duplicates 0 dropped 0"}},
 	{"a histogram without buckets has that of all", "# TYPE h histogram\nh_sum 3\nh_count 4\n", "", []string{"h histogram", "  count=4 sum=3 +Inf:4", "samples 2 duplicates 0 dropped 0"}},
 	{"a histogram without a count gets it from +Inf", "# TYPE h histogram\nh_bucket{le=\"+Inf\"} 2\nh_sum 3\n", "", []string{"h histogram", "  count=2 sum=3 +Inf:2", "samples 2 duplicates 0 dropped 0"}},
 	{"a histogram with neither is dropped", "# TYPE h histogram\nh_bucket{le=\"1\"} 2\nh_sum 3\nx 1\n", "", []string{"x untyped", "  1", "samples 3 duplicates 0 dropped 1"}},
 	{"a histogram without a sum is dropped, others of the family are not", "# TYPE h histogram\nh_bucket{le=\"+Inf\"} 2\nh_count 2\nh_bucket{a=\"1\",le=\"+Inf\"} 2\nh_count{a=\"1\"} 2\nh_sum{a=\"1\"} 2\n", "", []string{
-		"h histogram", `  a="1" count=2 sum=2 +Inf:2`, "samples 5 duplicates 0 dropped 1"}},
+		"h histogram", `  a="1" count=2 sum=2 +Inf:2`, "samples 5 duplicates 0 dropped 1",
+	}},
 	{"buckets in any order are sorted", "# TYPE h histogram\nh_bucket{le=\"+Inf\"} 3\nh_bucket{le=\"10\"} 2\nh_bucket{le=\"9\"} 1\nh_sum 3\n", "", []string{"h histogram", "  count=3 sum=3 9:1 10:2 +Inf:3", "samples 4 duplicates 0 dropped 0"}},
 	{"a histogram whose buckets fall is dropped", "# TYPE h histogram\nh_bucket{le=\"1\"} 3\nh_bucket{le=\"+Inf\"} 2\nh_sum 3\nh_count 2\n", "", []string{"samples 4 duplicates 0 dropped 1"}},
 	{"a histogram with a bucket that is no number, endless or negative is dropped", "# TYPE h histogram\nh_bucket{a=\"1\",le=\"+Inf\"} NaN\nh_sum{a=\"1\"} 3\nh_bucket{a=\"2\",le=\"+Inf\"} Inf\nh_sum{a=\"2\"} 3\nh_bucket{a=\"3\",le=\"+Inf\"} -1\nh_sum{a=\"3\"} 3\n", "", []string{
-		"samples 6 duplicates 0 dropped 3"}},
+		"samples 6 duplicates 0 dropped 3",
+	}},
 	{"a histogram with a bucket whose bound cannot be read is dropped", "# TYPE h histogram\nh_bucket{le=\"+Inf\"} 1\nh_bucket{le=\"x\"} 1\nh_sum 3\nh_bucket{a=\"1\",le=\"NaN\"} 1\nh_count{a=\"1\"} 1\nh_sum{a=\"1\"} 1\nh_bucket{a=\"2\"} 1\nh_count{a=\"2\"} 1\nh_sum{a=\"2\"} 1\n", "", []string{
-		"samples 9 duplicates 0 dropped 3"}},
+		"samples 9 duplicates 0 dropped 3",
+	}},
 	{"a sample that its family cannot have is dropped", "# TYPE h histogram\nh 5\n# TYPE g gaugehistogram\ng 5\nx 1\n", "", []string{"x untyped", "  1", "samples 3 duplicates 0 dropped 2"}},
 	{"a family with a TYPE of its own is no part of another", "# TYPE x histogram\n# TYPE x_count gauge\nx_bucket{le=\"+Inf\"} 1\nx_sum 1\nx_count 7\n", "", []string{
-		"x histogram", "  count=1 sum=1 +Inf:1", "x_count gauge", "  7", "samples 3 duplicates 0 dropped 0"}},
+		"x histogram", "  count=1 sum=1 +Inf:1", "x_count gauge", "  7", "samples 3 duplicates 0 dropped 0",
+	}},
 	{"a summary without quantiles, and one without a count, which is dropped", "# TYPE s summary\ns_sum 1\ns_count 2\ns_sum{a=\"1\"} 1\ns{a=\"1\",quantile=\"0.9\"} 1\n", "", []string{
-		"s summary", "  count=2 sum=1", "samples 4 duplicates 0 dropped 1"}},
+		"s summary", "  count=2 sum=1", "samples 4 duplicates 0 dropped 1",
+	}},
 	{"quantiles are sorted, and may be NaN while there is nothing", "# TYPE s summary\ns{quantile=\"0.9\"} NaN\ns{quantile=\"0.5\"} 2\ns_sum 1\ns_count 2\n", "", []string{
-		"s summary", "  count=2 sum=1 0.5:2 0.9:NaN", "samples 4 duplicates 0 dropped 0"}},
+		"s summary", "  count=2 sum=1 0.5:2 0.9:NaN", "samples 4 duplicates 0 dropped 0",
+	}},
 	{"not a number, in all its spellings", "a nan\nb -nan\nc NaN\nd +NAN\ne -nan(ind)\nf Inf\ng -inf\nh +Infinity\n", "", []string{
 		"a untyped", "  NaN", "b untyped", "  NaN", "c untyped", "  NaN", "d untyped", "  NaN", "e untyped", "  NaN", "f untyped", "  +Inf", "g untyped", "  -Inf",
-		"h untyped", "  +Inf", "samples 8 duplicates 0 dropped 0"}},
+		"h untyped", "  +Inf", "samples 8 duplicates 0 dropped 0",
+	}},
 	{"names in quotes may hold anything", "# TYPE \"tokens per second\" gauge\n# HELP \"tokens per second\" Speed.\n{\"tokens per second\",\"the model\"=\"a\\\"b\\\\c\\nd\"} 5\n{b=\"1\", \"x.y\"} 6\nz{\"ü\"=\"é\"} 7\n", "", []string{
-		"tokens per second gauge Speed.", `  the model="a\"b\\c\nd" 5`, "x.y untyped", `  b="1" 6`, "z untyped", `  ü="é" 7`, "samples 3 duplicates 0 dropped 0"}},
+		"tokens per second gauge Speed.", `  the model="a\"b\\c\nd" 5`, "x.y untyped", `  b="1" 6`, "z untyped", `  ü="é" 7`, "samples 3 duplicates 0 dropped 0",
+	}},
 	{"blanks where nobody expects them", "  x  {  a = \"1\" , b=\"2\" , }   5   1600000000000  \n\t\ny\t6\nz{}7\n", "", []string{
-		"x untyped", `  a="1" b="2" 5`, "y untyped", "  6", "z untyped", "  7", "samples 3 duplicates 0 dropped 0"}},
+		"x untyped", `  a="1" b="2" 5`, "y untyped", "  6", "z untyped", "  7", "samples 3 duplicates 0 dropped 0",
+	}},
 	{"timestamps are dropped, in milliseconds, in seconds, before 1970", "x 1 1600000000000\ny 2 1600000000.5\nz 3 -5\n", "", []string{
-		"x untyped", "  1", "y untyped", "  2", "z untyped", "  3", "samples 3 duplicates 0 dropped 0"}},
+		"x untyped", "  1", "y untyped", "  2", "z untyped", "  3", "samples 3 duplicates 0 dropped 0",
+	}},
 	{"labels that are empty are not there", "x{a=\"\",b=\"1\"} 5\n", "", []string{"x untyped", `  b="1" 5`, "samples 1 duplicates 0 dropped 0"}},
 	{"a label of broken UTF-8 does not cost the page", "x{a=\"\xff\"} 5\n# HELP x \xffa\n", "", []string{"x untyped \uFFFDa", "  a=\"\uFFFD\" 5", "samples 1 duplicates 0 dropped 0"}},
 	{"backslashes that escape nothing stay, as in the paths of Windows", "x{a=\"C:\\models\\\\x\"} 5\n", "", []string{"x untyped", `  a="C:\\models\\x" 5`, "samples 1 duplicates 0 dropped 0"}},
@@ -205,7 +230,7 @@ func TestPagesThatAreNotRead(t *testing.T) {
 			if err != nil {
 				t.Fatalf("the next page: %v", err)
 			}
-			if diff := cmp.Diff(append(wholeLines[:len(wholeLines):len(wholeLines)], "samples 10 duplicates 0 dropped 0"), lines(page)); diff != "" {
+			if diff := cmp.Diff(append(slices.Clip(wholeLines), "samples 10 duplicates 0 dropped 0"), lines(page)); diff != "" {
 				t.Errorf("the next page (-want +got):\n%s", diff)
 			}
 		})

@@ -82,7 +82,7 @@ func (p *Parser) Parse(body []byte, contentType string) (*Page, error) {
 		p.forget()
 		return nil, err
 	}
-	p.store.show(&p.page)
+	p.store.show(&p.page, &p.metadata)
 	if len(p.known) > 2*p.page.Samples+64 { // most of it is of series that ended
 		p.forget()
 	}

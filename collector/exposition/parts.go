@@ -15,10 +15,12 @@ type parts struct {
 	hasCount, hasSum bool
 	broken           bool // there is a point whose place is not known
 	points           []pointValue
-	native           *Native
+	native           *Native // nil = none
 
+	// What is shown, and memory for it.
 	buckets   Buckets
 	quantiles Quantiles
+	spare     Native
 }
 
 // pointValue is a bucket, or a quantile, and what it was last.
@@ -73,7 +75,7 @@ func (p *parts) histogram(page uint32) (*Buckets, bool) {
 			h.Classic = append(h.Classic, Bucket{p.points[i].at, p.points[i].value})
 		}
 	}
-	sortBy(h.Classic, func(b *Bucket) float64 { return b.Bound })
+	sortPoints(h.Classic, func(a, b Bucket) int { return cmp.Compare(a.Bound, b.Bound) })
 	n := len(h.Classic)
 	switch closed := n > 0 && math.IsInf(h.Classic[n-1].Bound, 1); {
 	case closed && !p.hasCount:
@@ -99,7 +101,7 @@ func rising(h *Buckets) bool {
 	return !math.IsInf(h.Count, 0) && h.Count >= 0
 }
 
-// summary is what the parts of a page make, if sum and count are there.
+// summary is what the parts of a page make, if sum and count are there, and each quantile once.
 func (p *parts) summary(page uint32) (*Quantiles, bool) {
 	q := &p.quantiles
 	q.Count, q.Sum, q.Values = p.count, p.sum, q.Values[:0]
@@ -108,13 +110,16 @@ func (p *parts) summary(page uint32) (*Quantiles, bool) {
 			q.Values = append(q.Values, Quantile{p.points[i].at, p.points[i].value})
 		}
 	}
-	sortBy(q.Values, func(v *Quantile) float64 { return v.Quantile })
-	return q, p.hasCount && p.hasSum && !p.broken
+	sortPoints(q.Values, func(a, b Quantile) int { return cmp.Compare(a.Quantile, b.Quantile) })
+	once := true
+	for i := 1; i < len(q.Values); i++ {
+		once = once && q.Values[i].Quantile != q.Values[i-1].Quantile
+	}
+	return q, p.hasCount && p.hasSum && !p.broken && once
 }
 
-// sortBy sorts what mostly comes sorted.
-func sortBy[T any](points []T, at func(*T) float64) {
-	order := func(a, b T) int { return cmp.Compare(at(&a), at(&b)) }
+// sortPoints sorts what mostly comes sorted.
+func sortPoints[T any](points []T, order func(a, b T) int) {
 	if !slices.IsSortedFunc(points, order) {
 		slices.SortStableFunc(points, order)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -53,59 +54,92 @@ var wireMetric = map[kind]tag{counter: metricCounter, gauge: metricGauge, summar
 // parseProtobuf reads families that are written one behind the other, each after its length. It reads the wire itself: what a library
 // would make of a small message that says to hold millions of empty buckets does not fit into any memory.
 func (p *Parser) parseProtobuf(body []byte) error {
+	p.metadata.begin()
+	if err := eachFamily(body, p.declareFamily); err != nil {
+		return err
+	}
+	if p.metadata.end() {
+		p.forgetSamples(0)
+	}
+	return eachFamily(body, p.parseFamily)
+}
+
+// eachFamily calls read with each family.
+func eachFamily(body []byte, read func(h header, message []byte) error) error {
 	for number := 1; len(body) > 0; number++ {
 		message, n := protowire.ConsumeBytes(body)
 		if n < 0 {
 			return fmt.Errorf("family %d: %w", number, protowire.ParseError(n))
 		}
 		body = body[n:]
-		if err := p.parseFamily(message); err != nil {
+		h, err := headerOf(message)
+		if err == nil {
+			err = read(h, message)
+		}
+		if err != nil {
 			return fmt.Errorf("family %d: %w", number, err)
 		}
 	}
 	return nil
 }
 
-func (p *Parser) parseFamily(message []byte) error {
-	var name, help []byte
-	number := uint64(0)
+// header is a family but for its metrics.
+type header struct {
+	name, help []byte
+	kind       kind
+}
+
+func headerOf(message []byte) (header, error) {
+	h := header{kind: counter} // the type that is zero
 	f := fields{rest: message}
 	for f.next() {
 		switch f.tag {
 		case familyName:
-			name = f.bytes
+			h.name = f.bytes
 		case familyHelp:
-			help = f.bytes
+			h.help = f.bytes
 		case familyType:
-			number = f.value
+			h.kind = gaugeHistogram // neither is one to come read
+			if f.value < uint64(len(wireKinds)) {
+				h.kind = wireKinds[f.value]
+			}
 		}
 	}
-	if f.err != nil {
-		return f.err
+	if f.err == nil && (len(h.name) == 0 || !utf8.Valid(h.name)) {
+		return h, errName
 	}
-	if len(name) == 0 {
-		return errName
+	return h, f.err
+}
+
+func (p *Parser) declareFamily(h header, _ []byte) error {
+	if err := p.metadata.setKind(h.name, h.kind); err != nil {
+		return err
 	}
-	k := gaugeHistogram
-	if number < uint64(len(wireKinds)) {
-		k = wireKinds[number]
+	return p.metadata.describe(h.name, h.help, false)
+}
+
+// parseFamily reads the metrics of a family. If it is there twice with two types the first one holds.
+func (p *Parser) parseFamily(h header, message []byte) error {
+	into, ok := p.store.families[string(h.name)]
+	if !ok {
+		name := string(h.name)
+		into = p.store.familyOf(role{family: name, said: name, kind: p.metadata.kindOf(name)})
 	}
-	family := p.store.familyOf(name, k)
-	if family != nil && family.said.help != string(help) {
-		family.said.help = text(help)
+	if into.kind != h.kind {
+		into = nil
 	}
-	for f = (fields{rest: message}); f.next(); {
+	for f := (fields{rest: message}); f.next(); {
 		if f.tag != familyMetric {
 			continue
 		}
-		if err := p.parseMetric(family, f.bytes); err != nil {
-			return fmt.Errorf("%s: %w", abridged(name), err)
+		if err := p.parseMetric(into, f.bytes); err != nil {
+			return fmt.Errorf("%s: %w", abridged(h.name), err)
 		}
 	}
 	return nil
 }
 
-// parseMetric reads a metric; nil = its family is not one that is read.
+// parseMetric reads a metric; nil = its family has another type.
 func (p *Parser) parseMetric(into *family, message []byte) error {
 	if err := p.count(); err != nil {
 		return err
@@ -155,7 +189,7 @@ func (p *Parser) parsePair(message []byte) error {
 			l.value = f.bytes
 		}
 	}
-	if f.err == nil && len(l.name) == 0 {
+	if f.err == nil && (len(l.name) == 0 || !utf8.Valid(l.name)) {
 		return errLabel
 	}
 	if len(l.value) > 0 {

@@ -1,17 +1,20 @@
 package exposition
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // role is what the name of a sample makes of it.
 type role struct {
-	family string // "" = the name of the sample
+	family string // that is shown
+	said   string // that of which metadata speaks
 	kind   kind
 	part   part
-	said   *declaration
 }
 
 // suffixes are what names of samples have behind the name of their family, and the families that have such samples. In OpenMetrics, the name of
-// a counter goes without _total; where both may be meant, the family that has the whole name itself wins.
+// a counter goes without _total.
 var suffixes = []struct {
 	suffix string
 	kinds  []kind
@@ -27,10 +30,10 @@ var suffixes = []struct {
 	{"_gcount", []kind{gaugeHistogram}, count, false},
 }
 
-// roleOf tells what a sample is by its name.
+// roleOf tells what a sample is by its name. Where a family has the whole name itself, the sample is no part of another one.
 func (m *metadata) roleOf(name string) role {
-	if k, said := m.kindOf(name); k != undeclared {
-		return wholeRole(k, said)
+	if k := m.kindOf(name); k != undeclared {
+		return wholeRole(name, k)
 	}
 	for i := range suffixes {
 		s := &suffixes[i]
@@ -38,21 +41,31 @@ func (m *metadata) roleOf(name string) role {
 		if !ok {
 			continue
 		}
-		for _, want := range s.kinds {
-			if k, said := m.kindOf(base); k == want {
-				r := role{kind: k, part: s.part, said: said}
-				if !s.whole {
-					r.family = base
-				}
-				return r
+		if k := m.kindOf(base); slices.Contains(s.kinds, k) {
+			r := role{family: base, said: base, kind: k, part: s.part}
+			if s.whole {
+				r.family = name
 			}
+			return r
 		}
 	}
-	_, said := m.kindOf(name)
 	if m.beginning(name).part == creation {
 		return role{part: creation}
 	}
-	return role{kind: unknown, part: value, said: said}
+	return role{family: name, said: name, kind: unknown, part: value}
+}
+
+// wholeRole is that of a sample with the name of a family.
+func wholeRole(name string, k kind) role {
+	r := role{family: name, said: name, kind: k, part: value}
+	switch k {
+	case summary:
+		r.part = point
+	case histogram, gaugeHistogram:
+		r.part = misfit
+	case undeclared, unknown, counter, gauge, info:
+	}
+	return r
 }
 
 // beginning tells whose creation a sample tells by its name, and that it does. In OpenMetrics it has no other meaning; Python's client makes it a
@@ -62,29 +75,15 @@ func (m *metadata) beginning(name string) role {
 	if !ok {
 		return role{}
 	}
-	k, said := m.kindOf(base)
-	switch k {
+	switch k := m.kindOf(base); k {
 	case histogram, summary:
-		return role{family: base, kind: k, part: creation, said: said}
+		return role{family: base, said: base, kind: k, part: creation}
 	case counter:
-		return role{family: base + "_total", kind: k, part: creation, said: said}
+		return role{family: base + "_total", said: base, kind: k, part: creation}
 	case undeclared, unknown, gauge, info, gaugeHistogram:
 	}
-	if k, said := m.kindOf(base + "_total"); k == counter {
-		return role{family: base + "_total", kind: k, part: creation, said: said}
+	if total := base + "_total"; m.kindOf(total) == counter {
+		return role{family: total, said: total, kind: counter, part: creation}
 	}
 	return role{}
-}
-
-// wholeRole is that of a sample with the name of a family.
-func wholeRole(k kind, said *declaration) role {
-	r := role{kind: k, part: value, said: said}
-	switch k {
-	case summary:
-		r.part = point
-	case histogram, gaugeHistogram:
-		r.part = misfit
-	case undeclared, unknown, counter, gauge, info:
-	}
-	return r
 }

@@ -23,8 +23,8 @@ type store struct {
 // family is all series of one name.
 type family struct {
 	name   string
+	said   string // the name of which metadata speaks
 	kind   kind
-	said   *declaration // nil = nothing
 	series map[string]*series
 	page   uint32
 	order  []*series // those on the page
@@ -77,7 +77,7 @@ func (s *store) forget() { s.families, s.order = map[string]*family{}, nil }
 func (s *store) resolve(m *metadata, name string, labels []Label) sample {
 	var out sample
 	if r := m.beginning(name); r.part == creation {
-		out.counted = s.seriesOf(s.family(r, name), labels)
+		out.counted = s.seriesOf(s.familyOf(r), labels)
 	}
 	r := m.roleOf(name)
 	out.part = r.part
@@ -88,7 +88,7 @@ func (s *store) resolve(m *metadata, name string, labels []Label) sample {
 	if r.part == point {
 		at, placed, labels = cutPoint(r.kind, labels)
 	}
-	out.family = s.family(r, name)
+	out.family = s.familyOf(r)
 	out.series = s.seriesOf(out.family, labels)
 	switch {
 	case !placed:
@@ -113,14 +113,12 @@ func cutPoint(k kind, labels []Label) (at float64, placed bool, others []Label) 
 	return at, err == nil && !math.IsNaN(at), slices.Delete(labels, i, i+1)
 }
 
-func (s *store) family(r role, name string) *family {
-	if r.family != "" {
-		name = r.family
-	}
-	f, ok := s.families[name]
+// familyOf is the place of the family of a sample.
+func (s *store) familyOf(r role) *family {
+	f, ok := s.families[r.family]
 	if !ok {
-		f = &family{name: name, kind: r.kind, said: r.said, series: map[string]*series{}}
-		s.families[strings.Clone(name)] = f
+		f = &family{name: strings.Clone(r.family), said: strings.Clone(r.said), kind: r.kind, series: map[string]*series{}}
+		s.families[f.name] = f
 	}
 	return f
 }
@@ -137,20 +135,6 @@ func (s *store) seriesOf(f *family, labels []Label) *series {
 	return s.add(f, slices.Clone(labels))
 }
 
-// familyOf is the place of a family of the protobuf form, nil if it is of no kind that is read. A family that had another type on a page before
-// begins anew, on this one the first type holds.
-func (s *store) familyOf(name []byte, k kind) *family {
-	f, ok := s.families[string(name)]
-	if k == gaugeHistogram || ok && f.kind != k && f.page == s.page {
-		return nil
-	}
-	if !ok || f.kind != k {
-		f = &family{name: text(name), kind: k, said: &declaration{}, series: map[string]*series{}}
-		s.families[string(name)] = f
-	}
-	return f
-}
-
 // seriesOfPairs is the place of the series with these labels, which are in the order of names.
 func (s *store) seriesOfPairs(f *family, pairs []pair) *series {
 	s.identity = s.identity[:0]
@@ -162,7 +146,7 @@ func (s *store) seriesOfPairs(f *family, pairs []pair) *series {
 	}
 	labels := make([]Label, len(pairs))
 	for i, l := range pairs {
-		labels[i] = Label{text(l.name), text(l.value)}
+		labels[i] = Label{string(l.name), text(l.value)}
 	}
 	return s.add(f, labels)
 }
@@ -224,7 +208,7 @@ func (s *store) enter(f *family, found *series) (fresh bool) {
 }
 
 // show puts what was read on the page. What is not whole is counted as dropped.
-func (s *store) show(page *Page) {
+func (s *store) show(page *Page, m *metadata) {
 	n := 0
 	for _, f := range s.order {
 		n += len(f.order)
@@ -240,11 +224,8 @@ func (s *store) show(page *Page) {
 		if len(s.shown) == from {
 			continue
 		}
-		help := ""
-		if f.said != nil {
-			help = f.said.help
-		}
-		page.Families = append(page.Families, Family{Name: f.name, Help: help, Kind: f.kind.shown(), Series: s.shown[from:len(s.shown):len(s.shown)]})
+		shown := s.shown[from:len(s.shown):len(s.shown)]
+		page.Families = append(page.Families, Family{Name: f.name, Help: m.helpOf(f.said), Kind: f.kind.shown(), Series: shown})
 	}
 	page.Duplicates, page.Dropped = s.duplicates, s.dropped
 }

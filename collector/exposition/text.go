@@ -23,20 +23,20 @@ func (p *Parser) parseText(body []byte, marked bool) error {
 	if p.metadata.end() {
 		p.forgetSamples(bytes.Count(body, []byte{'\n'}))
 	}
-	lines := lines{rest: body}
-	for lines.next() {
-		if len(lines.line) == 0 || lines.line[0] == '#' {
+	walk := lines{rest: body}
+	for walk.next() {
+		if len(walk.line) == 0 || walk.line[0] == '#' {
 			continue
 		}
-		err := p.parseSample(lines.line)
+		err := p.parseSample(walk.line)
 		if errors.Is(err, ErrTooLarge) {
 			return err
 		}
 		if err != nil && !p.metadata.any && p.page.Samples == 0 {
-			return fmt.Errorf("%w: line %d: %w", ErrIncompatible, lines.number, err)
+			return fmt.Errorf("%w: line %d: %w", ErrIncompatible, walk.number, err)
 		}
 		if err != nil {
-			return fmt.Errorf("line %d: %w", lines.number, err)
+			return fmt.Errorf("line %d: %w", walk.number, err)
 		}
 	}
 	switch {
@@ -49,16 +49,16 @@ func (p *Parser) parseText(body []byte, marked bool) error {
 }
 
 func (p *Parser) parseMetadata(body []byte) error {
-	lines := lines{rest: body}
-	for lines.next() {
-		if len(lines.line) > maxLineBytes {
-			return fmt.Errorf("line %d has more than %d bytes: %w", lines.number, maxLineBytes, ErrTooLarge)
+	walk := lines{rest: body}
+	for walk.next() {
+		if len(walk.line) > maxLineBytes {
+			return fmt.Errorf("line %d has more than %d bytes: %w", walk.number, maxLineBytes, ErrTooLarge)
 		}
-		if len(lines.line) == 0 || lines.line[0] != '#' {
+		if len(walk.line) == 0 || walk.line[0] != '#' {
 			continue
 		}
-		if err := p.metadata.read(lines.line[1:]); err != nil {
-			return fmt.Errorf("line %d: %w", lines.number, err)
+		if err := p.metadata.read(walk.line[1:]); err != nil {
+			return fmt.Errorf("line %d: %w", walk.number, err)
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func (p *Parser) parseSample(line []byte) error {
 }
 
 // sampleOf finds the sample that a line is about, and what stands behind it.
-func (p *Parser) sampleOf(line []byte) (s sample, rest []byte, err error) {
+func (p *Parser) sampleOf(line []byte) (found sample, rest []byte, err error) {
 	// Where the last brace ends a known one, no other reading of the line is possible: what has been read once as the whole of a name with
 	// its labels is so again.
 	if end := bytes.LastIndexByte(line, '}') + 1; end > 0 {
@@ -100,9 +100,9 @@ func (p *Parser) sampleOf(line []byte) (s sample, rest []byte, err error) {
 	if err != nil {
 		return sample{}, nil, err
 	}
-	s = p.store.resolve(&p.metadata, name, p.labels)
-	p.known[text] = s
-	return s, line[end:], nil
+	found = p.store.resolve(&p.metadata, name, p.labels)
+	p.known[text] = found
+	return found, line[end:], nil
 }
 
 // parseValue reads what stands behind the name and the labels: a value, then perhaps a timestamp and an exemplar, both of which are dropped.

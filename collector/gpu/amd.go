@@ -51,13 +51,31 @@ var amdRules = []rule{
 	{series: seriesTemperature, families: []string{"gpu_edge_temperature"}},
 	{series: seriesMemoryHeat, families: []string{"gpu_memory_temperature"}},
 	// A socket has a clock for each of its chips.
-	{series: "aiperf_gpu_sm_clock_hertz", families: []string{"gpu_clock"}, times: mega, where: &exposition.Label{Name: "clock_type", Value: "GPU_CLOCK_TYPE_SYSTEM"}, join: mean},
-	{series: "aiperf_gpu_memory_clock_hertz", families: []string{"gpu_clock"}, times: mega, where: &exposition.Label{Name: "clock_type", Value: "GPU_CLOCK_TYPE_MEMORY"}, join: mean},
+	{
+		series: "aiperf_gpu_sm_clock_hertz", families: []string{"gpu_clock"},
+		times: mega, where: &exposition.Label{Name: "clock_type", Value: "GPU_CLOCK_TYPE_SYSTEM"}, join: mean,
+	},
+	{
+		series: "aiperf_gpu_memory_clock_hertz", families: []string{"gpu_clock"},
+		times: mega, where: &exposition.Label{Name: "clock_type", Value: "GPU_CLOCK_TYPE_MEMORY"}, join: mean,
+	},
 	{series: seriesThrottled, families: []string{"gpu_violation_ppt_residency_percentage"}, per: percent, labels: []string{"power"}, join: mean},
-	{series: seriesThrottled, families: []string{"gpu_violation_socket_thermal_residency_percentage"}, per: percent, labels: []string{"socket_thermal"}, join: mean},
-	{series: seriesThrottled, families: []string{"gpu_violation_vr_thermal_residency_percentage"}, per: percent, labels: []string{"vr_thermal"}, join: mean},
-	{series: seriesThrottled, families: []string{"gpu_violation_hbm_thermal_residency_percentage"}, per: percent, labels: []string{"hbm_thermal"}, join: mean},
-	{series: seriesThrottled, families: []string{"gpu_violation_processor_hot_residency_percentage"}, per: percent, labels: []string{"processor_hot"}, join: mean},
+	{
+		series: seriesThrottled, families: []string{"gpu_violation_socket_thermal_residency_percentage"},
+		per: percent, labels: []string{"socket_thermal"}, join: mean,
+	},
+	{
+		series: seriesThrottled, families: []string{"gpu_violation_vr_thermal_residency_percentage"},
+		per: percent, labels: []string{"vr_thermal"}, join: mean,
+	},
+	{
+		series: seriesThrottled, families: []string{"gpu_violation_hbm_thermal_residency_percentage"},
+		per: percent, labels: []string{"hbm_thermal"}, join: mean,
+	},
+	{
+		series: seriesThrottled, families: []string{"gpu_violation_processor_hot_residency_percentage"},
+		per: percent, labels: []string{"processor_hot"}, join: mean,
+	},
 
 	// What the exporter calls MB are mebibytes.
 	{series: seriesMemoryUsed, families: []string{"gpu_used_vram"}, times: mebi, part: true},
@@ -70,7 +88,10 @@ var amdRules = []rule{
 	{series: "aiperf_gpu_sm_occupancy_ratio", families: []string{"gpu_prof_occupancy_percent"}, per: percent, part: true},
 	{series: "aiperf_gpu_engine_active_ratio", families: []string{"gpu_prof_gui_util_percent"}, per: percent, part: true},
 	{series: "aiperf_gpu_tensor_active_ratio", families: []string{"gpu_prof_tensor_active_percent"}, per: percent, part: true},
-	{series: "aiperf_gpu_decoder_utilization_ratio", families: []string{"gpu_vcn_busy_instantaneous", "gpu_vc_busy_instantaneous"}, per: percent, part: true, join: mean},
+	{
+		series: "aiperf_gpu_decoder_utilization_ratio", families: []string{"gpu_vcn_busy_instantaneous", "gpu_vc_busy_instantaneous"},
+		per: percent, part: true, join: mean,
+	},
 	{series: "aiperf_gpu_jpeg_utilization_ratio", families: []string{"gpu_jpeg_busy_instantaneous"}, per: percent, part: true, join: mean},
 
 	{series: "aiperf_gpu_pcie_replays_total", families: []string{"pcie_replay_count"}},

@@ -45,11 +45,11 @@ var _ collector.Collector = (*Collector)(nil)
 
 // New makes one. Errors are those of files and certificates that cannot be read.
 func New(c Config, deps Deps) (*Collector, error) {
-	owners, err := newOwners(deps.Targets)
+	owned, err := newOwners(deps.Targets)
 	if err != nil {
 		return nil, err
 	}
-	out := &Collector{clock: deps.Clock, podLabels: c.PodLabels, owners: owners}
+	out := &Collector{clock: deps.Clock, podLabels: c.PodLabels, owners: owned}
 	names, named := c.sources()
 	for _, name := range SourceNames {
 		if !slices.Contains(names, name) {
@@ -88,8 +88,8 @@ func open(c *Config, name SourceName, deps *Deps, log *scrape.Log) ([]Source, er
 			return nil, err
 		}
 		sources = append(sources, &exporter{
-			dialect: dialects[name], client: client, url: url, shown: u.Public(), prefix: block.Prefix, wait: min(block.Interval, maxWait), log: log, clock: deps.Clock,
-			parser: exposition.NewParser(maxSamples),
+			dialect: dialects[name], client: client, url: url, shown: u.Public(), prefix: block.Prefix, wait: min(block.Interval, maxWait),
+			log: log, clock: deps.Clock, parser: exposition.NewParser(maxSamples),
 		})
 	}
 	return sources, nil

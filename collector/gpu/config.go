@@ -42,7 +42,7 @@ type ExporterConfig struct {
 	Interval time.Duration `koanf:"interval" yaml:"interval"`
 	// pages of metrics, one for each machine
 	URLs []secret.URL `koanf:"urls" yaml:"urls,omitempty"`
-	// what the site puts before each name; `amd_` need not be given
+	// what the site puts before each name; AMD's `amd_` need not be given
 	Prefix string `koanf:"prefix" yaml:"prefix,omitempty"`
 }
 

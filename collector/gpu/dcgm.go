@@ -41,7 +41,10 @@ var dcgmRules = []rule{
 	{series: "aiperf_gpu_sm_clock_hertz", families: []string{"DCGM_FI_DEV_SM_CLOCK"}, times: mega},
 	{series: "aiperf_gpu_memory_clock_hertz", families: []string{"DCGM_FI_DEV_MEM_CLOCK"}, times: mega},
 	{series: "aiperf_gpu_fan_speed_ratio", families: []string{"DCGM_FI_DEV_FAN_SPEED"}, per: percent},
-	{series: "aiperf_gpu_performance_state", families: []string{"DCGM_FI_DEV_PSTATE"}, convert: func(v float64) (float64, bool) { return v, v <= 15 }},
+	{
+		series: "aiperf_gpu_performance_state", families: []string{"DCGM_FI_DEV_PSTATE"},
+		convert: func(v float64) (float64, bool) { return v, v <= 15 },
+	},
 	{series: seriesClockEvent, families: []string{"DCGM_FI_DEV_CLOCKS_EVENT_REASONS", "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS"}, expand: ClockEvents},
 	{series: seriesThrottle, families: []string{"DCGM_FI_DEV_POWER_VIOLATION"}, per: nano, labels: []string{"power"}},
 	{series: seriesThrottle, families: []string{"DCGM_FI_DEV_THERMAL_VIOLATION"}, per: nano, labels: []string{"thermal"}},
@@ -53,7 +56,10 @@ var dcgmRules = []rule{
 	{series: seriesMemoryUsed, families: []string{"DCGM_FI_DEV_FB_USED"}, times: mebi, part: true},
 	{series: seriesMemoryFree, families: []string{"DCGM_FI_DEV_FB_FREE"}, times: mebi, part: true},
 	{series: seriesMemoryTotal, families: []string{"DCGM_FI_DEV_FB_TOTAL"}, times: mebi, part: true},
-	{series: seriesMemoryTotal, families: []string{"DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED"}, times: mebi, part: true, join: sum, complete: true},
+	{
+		series: seriesMemoryTotal, families: []string{"DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED"},
+		times: mebi, part: true, join: sum, complete: true,
+	},
 
 	{series: "aiperf_gpu_utilization_ratio", families: []string{"DCGM_FI_DEV_GPU_UTIL"}, per: percent},
 	{series: "aiperf_gpu_memory_controller_utilization_ratio", families: []string{"DCGM_FI_DEV_MEM_COPY_UTIL"}, per: percent},
@@ -94,7 +100,10 @@ var dcgmRules = []rule{
 	{series: xidWindow, families: []string{"DCGM_EXP_XID_ERRORS_COUNT"}, labels: []string{""}, from: "xid"},
 	{series: xidTotal, families: []string{"DCGM_EXP_XID_ERRORS_TOTAL"}, labels: []string{""}, from: "xid"},
 	// One series for each part of the GPU that is watched: healthy is the GPU of which all are.
-	{series: seriesHealth, families: []string{"DCGM_EXP_GPU_HEALTH_STATUS"}, join: least, convert: func(v float64) (float64, bool) { return boolean(v == 0), true }},
+	{
+		series: seriesHealth, families: []string{"DCGM_EXP_GPU_HEALTH_STATUS"},
+		join: least, convert: func(v float64) (float64, bool) { return boolean(v == 0), true },
+	},
 }
 
 // linkUp reads how the way to another GPU is: 0 good, 3 switched off, 5 unknown, the others: there is none.

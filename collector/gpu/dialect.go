@@ -30,9 +30,6 @@ type names struct {
 	driver, cuda, vbios                        []string
 }
 
-// podLabels are spelled alike by all exporters.
-var podLabels = struct{ namespace, pod, container string }{"namespace", "pod", "container"}
-
 // rule makes a series of ours from families. Of two rules for the same series the first one that finds something is taken.
 type rule struct {
 	series     string
@@ -43,7 +40,7 @@ type rule struct {
 	where      *exposition.Label // only series with this label
 	part       bool              // the value is of the instance that the series names; else of the whole GPU, whatever it names
 	join       join
-	complete   bool                                   // only if all of the first two families are there
+	complete   bool                                   // only if the first two families are there, and of each family one value
 	convert    func(float64) (value float64, ok bool) // instead of times and per
 	expand     func(mask uint64) []Sample             // instead of all of it
 }
@@ -78,12 +75,12 @@ type found struct {
 // device is one that is being read from a page.
 type device struct {
 	Device
-	values map[string]*reading
-	order  []*reading
+	values map[string]*draft
+	order  []*draft
 }
 
-// reading is a sample that is being put together.
-type reading struct {
+// draft is a sample that is being put together.
+type draft struct {
 	sample   Sample
 	rule     int
 	n        float64
@@ -172,7 +169,7 @@ func (d *dialect) find(all *found, s *exposition.Series, part bool) *device {
 	}
 	dev, ok := all.byID[id.key()]
 	if !ok {
-		dev = &device{Device: Device{Identity: id, Info: Info{Vendor: d.vendor}}, values: map[string]*reading{}}
+		dev = &device{Device: Device{Identity: id, Info: Info{Vendor: d.vendor}}, values: map[string]*draft{}}
 		all.byID[id.key()] = dev
 		all.order = append(all.order, dev)
 	}
@@ -208,9 +205,9 @@ func (d *dialect) describe(dev *device, s *exposition.Series, own bool) {
 		if dev.Instance != "" {
 			fill(&dev.Info.Profile, d.names.profile...)
 		}
-		fill(&dev.Info.Namespace, podLabels.namespace)
-		fill(&dev.Info.Pod, podLabels.pod)
-		fill(&dev.Info.Container, podLabels.container)
+		fill(&dev.Info.Namespace, "namespace")
+		fill(&dev.Info.Pod, "pod")
+		fill(&dev.Info.Container, "container")
 	}
 }
 
@@ -245,12 +242,12 @@ func (dev *device) add(i int, r *rule, j int, sample Sample) {
 	key := sample.Name + "\x00" + strings.Join(sample.Labels, "\x00")
 	had, ok := dev.values[key]
 	if !ok {
-		had = &reading{sample: sample, rule: i, n: 1, families: 1 << j}
+		had = &draft{sample: sample, rule: i, n: 1, families: 1 << j}
 		dev.values[key] = had
 		dev.order = append(dev.order, had)
 		return
 	}
-	if had.rule != i {
+	if had.rule != i || r.complete && had.families>>j&1 == 1 { // a GPU that pods share is repeated for each of them
 		return
 	}
 	had.families |= 1 << j

@@ -113,6 +113,14 @@ DCGM_FI_DEV_FB_RESERVED{gpu="1",UUID="GPU-b"} 10`,
 			},
 		},
 		{
+			"a GPU that two pods share is not added up", &dcgm, "", `
+DCGM_FI_DEV_FB_USED{gpu="0",UUID="GPU-a",pod="one"} 30
+DCGM_FI_DEV_FB_USED{gpu="0",UUID="GPU-a",pod="two"} 30
+DCGM_FI_DEV_FB_FREE{gpu="0",UUID="GPU-a",pod="one"} 70
+DCGM_FI_DEV_FB_FREE{gpu="0",UUID="GPU-a",pod="two"} 70`,
+			[]string{"GPU-a memory_used_bytes 3.145728e+07", "GPU-a memory_free_bytes 7.340032e+07", "GPU-a memory_total_bytes 1.048576e+08"},
+		},
+		{
 			"the rate of NVLink is that of both directions, by whichever fields", &dcgm, "", `
 DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL{gpu="0",UUID="GPU-a"} 3
 DCGM_FI_PROF_NVLINK_TX_BYTES{gpu="0",UUID="GPU-a"} 9
@@ -167,8 +175,8 @@ gpu_package_power{gpu_id="0",serial_number="69",hostname="one"} 540`,
 		},
 		{
 			"of partitions only the first knows the power, and 0 of the others is none", &amd, "", `
-gpu_package_power{gpu_id="0",gpu_uuid="u",gpu_compute_partition_type="CPX",gpu_partition_id="0"} 310
 gpu_package_power{gpu_id="0",gpu_uuid="u",gpu_compute_partition_type="CPX",gpu_partition_id="1"} 0
+gpu_package_power{gpu_id="0",gpu_uuid="u",gpu_compute_partition_type="CPX",gpu_partition_id="0"} 310
 gpu_prof_sm_active{gpu_id="0",gpu_uuid="u",gpu_compute_partition_type="CPX",gpu_partition_id="0"} 50
 gpu_prof_sm_active{gpu_id="0",gpu_uuid="u",gpu_compute_partition_type="CPX",gpu_partition_id="1"} 25`,
 			[]string{"u power_watts 310", "u 0 sm_active_ratio 0.5", "u 1 sm_active_ratio 0.25"},
@@ -198,6 +206,33 @@ gpu_xgmi_link_rx{gpu_id="0",gpu_uuid="u",link_index="1"} 2`,
 				t.Errorf("devices (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestWhatIsKnownOfADeviceIsItsOwn(t *testing.T) {
+	t.Parallel()
+	page := `
+DCGM_FI_DEV_POWER_USAGE{gpu="3",UUID="GPU-a",pci_bus_id="00000000:1B:00.0",modelName="H100",GPU_I_ID="7",GPU_I_PROFILE="1g.10gb",pod="one",namespace="n",container="c"} 1
+DCGM_FI_DEV_FB_USED{gpu="3",UUID="GPU-a",GPU_I_ID="7",GPU_I_PROFILE="1g.10gb",pod="one",namespace="n",container="c"} 1
+DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL{gpu="3",gpu_uuid="GPU-a",model_name="other",hostname="node",DCGM_FI_DRIVER_VERSION="570",DCGM_FI_DEV_VBIOS_VERSION="96"} 1
+`
+	var got []Device
+	for _, d := range read(t, &dcgm, "", page) {
+		d.Samples = nil
+		got = append(got, d)
+	}
+	want := []Device{
+		{
+			Identity: Identity{Index: "3", UUID: "GPU-a", Hostname: "node"},
+			Info:     Info{Model: "H100", PCIBusID: "00000000:1b:00.0", Vendor: "nvidia", DriverVersion: "570", VBIOSVersion: "96"},
+		},
+		{
+			Identity: Identity{Index: "3", UUID: "GPU-a", Instance: "7"},
+			Info:     Info{Vendor: "nvidia", Profile: "1g.10gb", Namespace: "n", Pod: "one", Container: "c"},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("devices (-want +got):\n%s", diff)
 	}
 }
 
@@ -290,6 +325,7 @@ func FuzzPage(f *testing.F) {
 	f.Add(`DCGM_FI_DEV_POWER_USAGE{gpu="0",UUID="GPU-a",GPU_I_ID="1"} 52.6`, "")
 	f.Add("gpu_clock{gpu_id=\"0\",clock_type=\"GPU_CLOCK_TYPE_SYSTEM\"} 1\namd_gpu_clock{gpu_id=\"0\",clock_type=\"GPU_CLOCK_TYPE_SYSTEM\"} 2", "amd_")
 	f.Add("DCGM_EXP_XID_ERRORS_COUNT{gpu=\"0\",xid=\"79\"} 1\nDCGM_EXP_XID_ERRORS_TOTAL{gpu=\"0\",xid=\"-1\"} 1e300", "")
+	f.Add("gpu_package_power{gpu_id=\"0\"} 1e305\ngpu_used_vram{gpu_id=\"0\"} 1e308", "")
 	f.Add("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS{gpu=\"0\"} 1e19\nnv_gpu_utilization{gpu_uuid=\"\"} 1", "x_")
 	f.Fuzz(func(t *testing.T, text, prefix string) {
 		page, err := exposition.NewParser(1000).Parse([]byte(text+"\n"), "")
@@ -310,8 +346,8 @@ func FuzzPage(f *testing.F) {
 			}
 			for i := range devices {
 				for _, s := range devices[i].Samples {
-					if math.IsNaN(s.Value) {
-						t.Errorf("%s is NaN", s.Name)
+					if math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
+						t.Errorf("%s is %v", s.Name, s.Value)
 					}
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-// driver is the source of this machine's driver, with a log of how its looks go.
+// driver is the source of this machine's driver, with the instants of its readings and a log of how they go.
 type driver struct {
 	Source
 	log   *scrape.Log
@@ -20,6 +20,7 @@ func (d *driver) Read(ctx context.Context) Reading {
 	start := d.clock.Now()
 	r := d.Source.Read(ctx)
 	took := time.Duration(d.clock.Now() - start)
+	r.At = middle(start, took)
 	switch r.State {
 	case OK, NoDevices:
 		samples := 0
@@ -39,3 +40,6 @@ func (d *driver) Read(ctx context.Context) Reading {
 	}
 	return r
 }
+
+// middle is the instant that a look is of: what it saw was so at some time while it ran.
+func middle(start int64, took time.Duration) int64 { return start + int64(took)/2 }

@@ -42,8 +42,8 @@ var _ Source = (*exporter)(nil)
 func (e *exporter) Read(ctx context.Context) Reading {
 	start := e.clock.Now()
 	page, err := e.page(ctx)
-	at := e.clock.Now()
-	took := time.Duration(at - start)
+	took := time.Duration(e.clock.Now() - start)
+	at := middle(start, took)
 	switch {
 	case ctx.Err() != nil: // the program ends, the exporter has done nothing wrong
 		return Reading{Source: e.dialect.source, State: Failed, At: at}

@@ -105,7 +105,7 @@ func (f *feed) tell(ctx context.Context, r *Reading) {
 	if r.State != OK && f.named {
 		level = slog.LevelError
 	}
-	attributes := []slog.Attr{slog.String("source", string(f.name)), slog.String("state", string(r.State)), slog.Int("devices", len(r.Devices))}
+	attributes := []slog.Attr{slog.String("gpu_source", string(f.name)), slog.String("state", string(r.State)), slog.Int("devices", len(r.Devices))}
 	if r.Message != "" {
 		attributes = append(attributes, slog.String("reason", r.Message))
 	}
@@ -129,16 +129,11 @@ func (f *feed) show(now int64) view {
 	if hung {
 		v.state = Failed
 	}
-	if !hung && now > stale {
-		for i := range f.devices {
-			f.gone[f.devices[i].key()] = loss{f.devices[i].Identity, stale}
-		}
-		f.devices = nil
-	}
 	for i := range f.devices {
-		if d := &f.devices[i]; hung || d.Lost {
+		switch d := &f.devices[i]; {
+		case hung, d.Lost && now <= stale, now > stale && now-stale <= int64(rememberDevice):
 			v.down = append(v.down, d.Identity)
-		} else {
+		case now <= stale:
 			v.live = append(v.live, *d)
 		}
 	}

@@ -76,7 +76,7 @@ type Reading struct {
 	Message string // what is wrong, for the log
 	At      int64  // of the clock of the process
 	Devices []Device
-	// Failures are the questions that a device could answer before but did not this time, though the reading as a whole is good; by reason.
+	// Failures are questions of a source to its devices that failed this time, though the reading as a whole is good; by reason.
 	Failures map[scrape.Reason]int
 }
 

@@ -67,11 +67,11 @@ type deviceMeter struct {
 
 // NewEnergyMeter makes one for the readings of a collector with this configuration. Errors are those of selectors that are no regular expressions.
 func NewEnergyMeter(c Config, targets map[string]Selector) (*EnergyMeter, error) {
-	owners, err := newOwners(targets)
+	owned, err := newOwners(targets)
 	if err != nil {
 		return nil, err
 	}
-	return &EnergyMeter{config: c, owners: owners, meters: map[place]*deviceMeter{}, looked: map[SourceName]int64{}, noted: make(chan struct{})}, nil
+	return &EnergyMeter{config: c, owners: owned, meters: map[place]*deviceMeter{}, looked: map[SourceName]int64{}, noted: make(chan struct{})}, nil
 }
 
 // Observe takes in a reading. It is what Deps.Observe is for.
@@ -147,7 +147,9 @@ func (m *EnergyMeter) Energy(t0, t1 int64) []DeviceEnergy {
 		out = append(out, e)
 	}
 	slices.SortFunc(out, func(a, b DeviceEnergy) int {
-		return cmp.Or(cmp.Compare(a.Hostname, b.Hostname), cmp.Compare(len(a.Index), len(b.Index)), cmp.Compare(a.Index, b.Index), cmp.Compare(a.UUID, b.UUID))
+		return cmp.Or(
+			cmp.Compare(a.Hostname, b.Hostname), cmp.Compare(len(a.Index), len(b.Index)), cmp.Compare(a.Index, b.Index), cmp.Compare(a.UUID, b.UUID),
+		)
 	})
 	return out
 }

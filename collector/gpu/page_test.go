@@ -95,7 +95,7 @@ func TestEachSamplePageBecomesTheSeriesOfItsGoldenFile(t *testing.T) {
 			got := strings.Join(lines(t, c, 0), "\n") + "\n"
 			golden := filepath.Join("testdata", string(name)+".golden")
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+				if err = os.WriteFile(golden, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}

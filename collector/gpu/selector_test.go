@@ -37,16 +37,19 @@ func TestTargetsHaveTheGPUsThatTheySelect(t *testing.T) {
 		want    []string // target uuid/instance
 	}{
 		{
-			"the only target has all without saying so", map[string]Selector{"chat": {}},
+			"the only target has all without saying so",
+			map[string]Selector{"chat": {}},
 			[]string{"chat GPU-a", "chat GPU-b", "chat GPU-b/1", "chat GPU-b/2", "chat MIG-x/1", "chat MIG-y/2"},
 		},
 		{"of several targets those that say nothing have none", map[string]Selector{"chat": {}, "code": {UUIDs: []string{"GPU-a"}}}, []string{"code GPU-a"}},
 		{
-			"instances come along with their GPU, also those with an UUID of their own", map[string]Selector{"chat": {UUIDs: []string{"GPU-b"}}},
+			"instances come along with their GPU, also those with an UUID of their own",
+			map[string]Selector{"chat": {UUIDs: []string{"GPU-b"}}},
 			[]string{"chat GPU-b", "chat GPU-b/1", "chat GPU-b/2", "chat MIG-x/1", "chat MIG-y/2"},
 		},
 		{
-			"instances of one GPU may serve two targets", map[string]Selector{"chat": {UUIDs: []string{"MIG-x", "GPU-b/1"}}, "code": {UUIDs: []string{"GPU-b/2"}}},
+			"instances of one GPU may serve two targets",
+			map[string]Selector{"chat": {UUIDs: []string{"MIG-x", "GPU-b/1"}}, "code": {UUIDs: []string{"GPU-b/2"}}},
 			[]string{"chat GPU-b/1", "chat MIG-x/1", "code GPU-b/2", "code MIG-y/2"},
 		},
 		{"a host is meant as a whole name", map[string]Selector{"chat": {Hostname: "node"}, "code": {Hostname: "node-1|other"}}, []string{"code GPU-a"}},
@@ -103,7 +106,8 @@ func TestOverlapsAreFound(t *testing.T) {
 	}{
 		{"different GPUs do not", map[string]Selector{"targets[0].gpus": {UUIDs: []string{"GPU-a"}}, "targets[1].gpus": {UUIDs: []string{"GPU-ab"}}}, nil},
 		{
-			"the same GPU does", map[string]Selector{"targets[0].gpus": {UUIDs: []string{"GPU-b", "GPU-a"}}, "targets[1].gpus": {UUIDs: []string{"GPU-c", "GPU-a"}}},
+			"the same GPU does",
+			map[string]Selector{"targets[0].gpus": {UUIDs: []string{"GPU-b", "GPU-a"}}, "targets[1].gpus": {UUIDs: []string{"GPU-c", "GPU-a"}}},
 			[]string{"targets[1].gpus.uuids[1]: GPU-a already serves targets[0]"},
 		},
 		{

@@ -7,11 +7,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	promconfig "github.com/prometheus/common/config"
@@ -23,9 +21,11 @@ const (
 	maxBody = 16 << 20
 	// drained is what is read of an answer that nobody wants, so that its connection can be used again.
 	drained = 4 << 10
-	// dialTimeout ends a dial whose exchange has long given up: net/http goes on with it for the next one.
-	dialTimeout = 10 * time.Second
-	idleTimeout = 5 * time.Minute
+	// dialTimeout ends a dial whose exchange has given up: net/http goes on with it for the next one.
+	dialTimeout = 5 * time.Second
+	// tokenTimeout bounds how long a token may take, for which no context is asked.
+	tokenTimeout = 5 * time.Second
+	idleTimeout  = 5 * time.Minute
 )
 
 var (
@@ -35,7 +35,8 @@ var (
 
 // Client asks for pages. It shares no connection with the traffic that is measured. Safe for concurrent use.
 type Client struct {
-	http       *http.Client
+	// chain is that of a Prometheus client. It follows no redirects: they are followed here, where it is known to whom credentials may go.
+	chain      http.RoundTripper
 	userAgent  string
 	credential func() (header, value string, err error)
 }
@@ -50,22 +51,33 @@ type Options struct {
 
 // NewClient makes one. Errors are those of files and certificates that cannot be read.
 func NewClient(o Options) (*Client, error) {
-	dialler := &net.Dialer{Timeout: dialTimeout}
-	client, err := promconfig.NewClientFromConfig(o.HTTP, "aiperf_exporter_scrape", promconfig.WithDialContextFunc(dialler.DialContext),
+	chain, err := promconfig.NewRoundTripperFromConfig(o.HTTP, "aiperf_exporter_scrape", promconfig.WithDialContextFunc(dial),
 		promconfig.WithIdleConnTimeout(idleTimeout), promconfig.WithHTTP2Disabled())
 	if err != nil {
 		return nil, err
 	}
-	// They are followed here, where it is known to whom credentials may go.
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{http: client, userAgent: o.UserAgent, credential: o.Credential}, nil
+	return &Client{chain: chain, userAgent: o.UserAgent, credential: o.Credential}, nil
+}
+
+// dial opens connections of scrapes, and those on which a token for them is asked for. The latter know nothing of the limits of a scrape.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, address)
+	if err != nil || phasesOf(ctx) != nil {
+		return conn, err
+	}
+	return conn, conn.SetDeadline(time.Now().Add(tokenTimeout))
 }
 
 // Close ends idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() {
+	if closer, ok := c.chain.(interface{ CloseIdleConnections() }); ok {
+		closer.CloseIdleConnections()
+	}
+}
 
 // Get asks for a page and reads it whole: status 2xx only, at most three redirects and on the same host, at most 16 MiB after decompression.
-// buffer, which may be nil, is used for the body if it is large enough. Errors are *Error. How long it may take is for ctx to say.
+// buffer, which may be nil, is used for the body if it is large enough. Errors are *Error. How long it may take is for ctx to say; to get a token
+// from a server that does not answer may take some seconds more.
 func (c *Client) Get(ctx context.Context, address, accept string, buffer []byte) (body []byte, contentType string, err error) {
 	at, err := url.Parse(address)
 	if err != nil {
@@ -90,15 +102,14 @@ func failed(reason Reason, at *url.URL, err error) *Error {
 
 // exchange asks once. next is where the server wants it asked instead.
 func (c *Client) exchange(ctx context.Context, at *url.URL, accept string, buffer []byte) (body []byte, contentType string, next *url.URL, err error) {
-	var answered atomic.Bool
-	trace := &httptrace.ClientTrace{GotFirstResponseByte: func() { answered.Store(true) }}
-	request, err := c.request(httptrace.WithClientTrace(ctx, trace), at, accept)
+	ctx, phases := withPhases(ctx)
+	request, err := c.request(ctx, at, accept)
 	if err != nil {
 		return nil, "", nil, failed(Internal, at, err)
 	}
-	response, err := c.http.Do(request)
+	response, err := c.chain.RoundTrip(request)
 	if err != nil {
-		return nil, "", nil, failed(classify(ctx, err, answered.Load()), at, plain(err))
+		return nil, "", nil, failed(classify(ctx, err, phases), at, plain(err))
 	}
 	defer response.Body.Close()
 	if isRedirect(response) {
@@ -120,7 +131,7 @@ func (c *Client) exchange(ctx context.Context, at *url.URL, accept string, buffe
 	case errors.Is(err, errEncoding):
 		return nil, "", nil, failed(Incompatible, at, err)
 	case err != nil:
-		return nil, "", nil, failed(classify(ctx, err, true), at, fmt.Errorf("read answer: %w", err))
+		return nil, "", nil, failed(classify(ctx, err, phases), at, fmt.Errorf("read answer: %w", err))
 	}
 	return body, response.Header.Get("Content-Type"), nil, nil
 }
@@ -143,6 +154,9 @@ func (c *Client) request(ctx context.Context, at *url.URL, accept string) (*http
 			return nil, fmt.Errorf("read credential: %w", err)
 		}
 		request.Header.Set(header, value)
+	}
+	if password, _ := at.User.Password(); at.User != nil && request.Header.Get("Authorization") == "" {
+		request.SetBasicAuth(at.User.Username(), password)
 	}
 	return request, nil
 }
@@ -172,7 +186,9 @@ func redirected(at *url.URL, response *http.Response) (*url.URL, error) {
 	return next, nil
 }
 
-// drain reads a little of a body that nobody wants.
+// drain reads a small body that nobody wants. For others it is cheaper to give up the connection.
 func drain(response *http.Response) {
-	_, _ = io.CopyN(io.Discard, response.Body, drained)
+	if response.ContentLength <= drained {
+		_, _ = io.CopyN(io.Discard, response.Body, max(0, response.ContentLength))
+	}
 }

@@ -45,8 +45,8 @@ type histogram struct {
 }
 
 // NewLog makes one. Counters of the targets are at zero from the start.
-func NewLog(collector string, clock *metrics.SystemClock, targets ...string) *Log {
-	l := &Log{collector: collector, clock: clock, targets: map[string]*record{}, took: histogram{bounds: bounds()}}
+func NewLog(name string, clock *metrics.SystemClock, targets ...string) *Log {
+	l := &Log{collector: name, clock: clock, targets: map[string]*record{}, took: histogram{bounds: bounds()}}
 	l.took.buckets = make([]uint64, len(l.took.bounds))
 	for _, target := range targets {
 		l.of(target)
@@ -92,7 +92,9 @@ func (l *Log) FailedPartly(target string, reason Reason, n int) {
 func (l *Log) Skipped(target string) { l.change(target, func(r *record) { r.skipped++ }) }
 
 // Duplicates counts series that stood on a page twice.
-func (l *Log) Duplicates(target string, n int) { l.change(target, func(r *record) { r.duplicate += n }) }
+func (l *Log) Duplicates(target string, n int) {
+	l.change(target, func(r *record) { r.duplicate += n })
+}
 
 // Panicked counts a panic that was caught.
 func (l *Log) Panicked(target string) { l.change(target, func(r *record) { r.panicked++ }) }

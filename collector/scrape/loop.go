@@ -19,43 +19,80 @@ const (
 
 // Loop calls work each interval, for the first time within a tenth of it (so that many loops do not come at once), until ctx ends. While work
 // runs nothing else is started: what falls due is told to skipped. A panic is logged and told to panicked, and the loop goes on after 1 s, doubling
-// to 60 s as long as work panics again.
+// to 60 s as long as work panics again. Where ctx has a Bell, its rings are due times, too, and the first call comes at once.
 //
 // work has a goroutine of its own, so that falling due is noticed while it hangs, as a call into a driver can, which nothing calls back. When ctx
 // ends Loop waits for work, but no longer than a second: what hangs then is left behind.
 func Loop(ctx context.Context, logger *slog.Logger, interval time.Duration, work func(ctx context.Context), skipped, panicked func()) {
-	next := time.Now().Add(rand.N(interval/spread + 1)) //nolint:gosec // not a secret
-	due := time.NewTimer(time.Until(next))
+	l := &loop{logger: logger, interval: interval, work: work, skipped: skipped, panicked: panicked, next: time.Now()}
+	bell := bellOf(ctx)
+	if bell == nil {
+		l.next = l.next.Add(rand.N(interval/spread + 1)) //nolint:gosec // not a secret
+	}
+	due := time.NewTimer(time.Until(l.next))
 	defer due.Stop()
-	var ended chan *crash // nil while work does not run
-	var pause time.Duration
+	rung := bell.heard()
 	for {
 		select {
 		case <-ctx.Done():
-			await(ended)
+			await(l.ended)
 			return
+		case <-rung:
+			rung = bell.heard()
+			l.ring(ctx)
 		case <-due.C:
-			if ended != nil {
-				skipped()
-			} else {
-				ended = start(ctx, work)
-			}
-			// What fell due while this program was stopped did not fall due while work ran.
-			for now := time.Now(); !next.After(now); {
-				next = next.Add(interval)
-			}
-		case c := <-ended:
-			ended = nil
-			if c == nil {
-				pause = 0
-				continue
-			}
-			logger.Error("collector panicked", "panic", c.value, "stack", c.stack)
-			panicked()
-			pause = min(max(firstPause, 2*pause), longestPause)
-			next = time.Now().Add(pause)
+			l.fallDue(ctx)
+		case c := <-l.ended:
+			l.end(ctx, c)
 		}
-		due.Reset(time.Until(next))
+		due.Reset(time.Until(l.next))
+	}
+}
+
+// loop is the state of a Loop.
+type loop struct {
+	logger            *slog.Logger
+	interval          time.Duration
+	work              func(ctx context.Context)
+	skipped, panicked func()
+
+	next  time.Time     // when work falls due
+	ended chan *crash   // nil while work does not run
+	again bool          // a bell rang since it runs
+	pause time.Duration // after the last panic, if nothing has succeeded since
+}
+
+func (l *loop) ring(ctx context.Context) {
+	if l.again = l.ended != nil; !l.again {
+		l.ended = start(ctx, l.work)
+	}
+}
+
+func (l *loop) fallDue(ctx context.Context) {
+	if l.ended != nil {
+		l.skipped()
+	} else {
+		l.ended = start(ctx, l.work)
+	}
+	// What fell due while this program was stopped did not fall due while work ran.
+	for now := time.Now(); !l.next.After(now); {
+		l.next = l.next.Add(l.interval)
+	}
+}
+
+// end takes the end of work, which may have been a crash.
+func (l *loop) end(ctx context.Context, c *crash) {
+	l.ended = nil
+	if c != nil {
+		l.logger.Error("collector panicked", slog.Any("panic", c.value), slog.String("stack", c.stack))
+		l.panicked()
+		l.pause = min(max(firstPause, 2*l.pause), longestPause)
+		l.next = time.Now().Add(l.pause)
+		return
+	}
+	l.pause = 0
+	if l.again { // what has just ended may have looked before the bell
+		l.ended, l.again = start(ctx, l.work), false
 	}
 }
 

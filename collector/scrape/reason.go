@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -80,32 +81,36 @@ func ofStatus(status int) Reason {
 	return Status
 }
 
-// classify is the reason of a failed exchange. answered tells that the server had begun to answer.
-func classify(ctx context.Context, err error, answered bool) Reason {
+// classify is the reason of a failed exchange that came so far. net/http has no types for many of its errors; what is no other is told by that.
+func classify(ctx context.Context, err error, p *phases) Reason {
 	var dns *net.DNSError
 	var timeout net.Error
 	switch {
 	case errors.As(err, &dns):
 		return DNS
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout(),
-		errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return Timeout
-	case ctx.Err() != nil, isExhausted(err):
+	case ctx.Err() != nil, isOwn(err):
 		return Internal
 	case isToken(err):
 		return Auth
-	case isTLS(err):
+	case isTLS(err), p.unsecured.Load():
 		return TLS
 	case isBroken(err):
 		return Connect
-	case answered: // what it said is not HTTP, or not compressed as it told; net/http has no types for these
+	case p.answered.Load():
 		return Incompatible
+	case p.dialled.Load():
+		return Connect
 	}
 	return Internal
 }
 
-// isExhausted tells that this machine has no descriptor, port or memory left for a connection.
-func isExhausted(err error) bool {
+// isOwn tells that this machine has no descriptor, port or memory left for a connection, or that a file with a secret cannot be read.
+func isOwn(err error) bool {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return true
+	}
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM} {
 		if errors.Is(err, errno) {
 			return true
@@ -123,11 +128,11 @@ func isToken(err error) bool {
 func isTLS(err error) bool {
 	var verification *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	var alert tls.AlertError
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
-	return errors.As(err, &verification) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &authority) ||
-		errors.As(err, &host) || errors.Is(err, http.ErrSchemeMismatch)
+	var op *net.OpError
+	return errors.As(err, &verification) || errors.As(err, &record) || errors.As(err, &authority) || errors.As(err, &host) ||
+		errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") // alerts of TLS
 }
 
 // isBroken tells that there is no connection, or no longer.

@@ -58,4 +58,6 @@ func Table() []metrics.Series {
 var Collectors = []string{"server", "nvml", "dcgm", "amd", "triton"}
 
 // bounds are the boundaries of the duration: from a page on the same machine to the longest timeout.
-func bounds() []float64 { return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10} }
+func bounds() []float64 {
+	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+}

@@ -50,11 +50,10 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// sharedAddresses are those that providers use behind their own translation (RFC 6598), as overlay networks do.
-var sharedAddresses = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10)
-
-// isPublic tells whether an address is one of the open internet.
+// isPublic tells whether an address is one of the open internet, which those are not that providers share out behind their own translation
+// (100.64.0.0/10, RFC 6598), as overlay networks do.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !sharedAddresses.Contains(a)
+	shared := netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10)
+	return a.IsGlobalUnicast() && !a.IsPrivate() && !shared.Contains(a)
 }

@@ -39,7 +39,7 @@ type TargetConfig struct {
 	// page of metrics, where it is not found at the usual places of the target's host
 	MetricsURL secret.URL `koanf:"metrics_url" yaml:"metrics_url,omitempty"`
 	// pages of several replicas; an empty list asks nobody
-	MetricsURLs []secret.URL `koanf:"metrics_urls" yaml:"metrics_urls,omitempty"`
+	MetricsURLs URLs `koanf:"metrics_urls" yaml:"metrics_urls,omitempty"`
 	// `inherit` sends the credential of the target to the page of metrics, too
 	Auth string `koanf:"auth" yaml:"auth,omitempty"`
 	// name of an entry under `http_clients`; without it that of `collectors.server`
@@ -51,6 +51,12 @@ type TargetConfig struct {
 	// families of this server and what they become, before the table
 	Map []mapping.Rule `koanf:"map" yaml:"map,omitempty"`
 }
+
+// URLs is a list of which an empty one, nobody, says something else than none.
+type URLs []secret.URL
+
+// IsZero tells that nothing was said.
+func (u URLs) IsZero() bool { return u == nil }
 
 // InheritAuth is the only value of auth.
 const InheritAuth = "inherit"

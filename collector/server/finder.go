@@ -37,20 +37,11 @@ func newFinder(places []place, configured bool) *finder {
 
 // find asks, and gives what the page's place answered or, if there is none, the failure that says most; nil = nobody was to be asked now.
 func (f *finder) find(now int64, ask func(*place) *reading) *reading {
-	var failure *reading
-	if f.home >= 0 && now >= f.rest {
-		r := f.at(f.home, now, ask)
-		if r.err == nil {
-			f.misses = 0
-			return r
-		}
-		f.misses++
-		if reason := reasonOf(r.err); reason == scrape.Incompatible || reason == scrape.TooLarge {
-			f.rest = now + int64(restAfter)
-		}
-		failure = r
+	failure := f.askHome(now, ask)
+	if failure != nil && failure.err == nil {
+		return failure
 	}
-	if f.home >= 0 && f.misses < maxMisses || now < f.probe || len(f.places) == 1 && f.home == 0 {
+	if f.home >= 0 && (f.misses < maxMisses || len(f.places) == 1) || now < f.probe {
 		return failure
 	}
 	f.probe = now + int64(probeEvery)
@@ -68,6 +59,23 @@ func (f *finder) find(now int64, ask func(*place) *reading) *reading {
 		}
 	}
 	return failure
+}
+
+// askHome asks the place that gave the last page; nil = there is none, or it rests.
+func (f *finder) askHome(now int64, ask func(*place) *reading) *reading {
+	if f.home < 0 || now < f.rest {
+		return nil
+	}
+	r := f.at(f.home, now, ask)
+	if r.err == nil {
+		f.misses = 0
+		return r
+	}
+	f.misses++
+	if reason := reasonOf(r.err); reason == scrape.Incompatible || reason == scrape.TooLarge {
+		f.rest = now + int64(restAfter)
+	}
+	return r
 }
 
 // at asks one place.

@@ -43,7 +43,7 @@ func TestPagesAreFoundAndRemembered(t *testing.T) {
 	t.Parallel()
 	list := []place{
 		{url: "http://h/metrics"},
-		{url: "http://h/prometheus/metrics", after: isJSON},
+		{url: "http://h/prometheus/metrics", after: noText},
 		{url: "http://h/v1/metrics", after: elsewhere},
 		{url: "http://h/metrics?model=m", after: noModel},
 		{url: "http://h/api/ps", after: noPage, format: processes},

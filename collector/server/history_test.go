@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
-
-	dto "github.com/prometheus/client_model/go"
 )
 
 // historyTable are the series of pages that these tests write.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
-	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 // sourceKey is what pages have in common that one source may read.
@@ -59,7 +58,7 @@ func (c *Collector) layOut(targets []Target, newClient func(scrape.Options) (get
 func (c *Collector) replicas(t *Target) ([]*replica, error) {
 	urls := t.Config.MetricsURLs
 	if t.Config.MetricsURL != "" {
-		urls = []secret.URL{t.Config.MetricsURL}
+		urls = URLs{t.Config.MetricsURL}
 	}
 	if len(urls) == 0 {
 		endpoint, err := parseAddress(t.URL)

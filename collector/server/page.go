@@ -64,7 +64,8 @@ func (p *page) read(ctx context.Context, round uint64, where *place, limit time.
 	}
 	start := p.clock.Now()
 	body, contentType, err := p.client.Get(ctx, where.url, accept, p.buffer)
-	p.last = reading{err: err, place: where, at: p.clock.Now()}
+	// In the middle: nobody knows when, between being asked and having answered, the server has looked.
+	p.last = reading{err: err, place: where, at: start + (p.clock.Now()-start)/2}
 	if err == nil {
 		p.buffer = body[:0]
 		p.understand(where.format, body, contentType)

@@ -37,9 +37,9 @@ type spot struct {
 // Reasons for which the first place is not where the page is, although the server answers.
 var (
 	elsewhere = []scrape.Reason{scrape.NotFound, scrape.Incompatible}
-	isJSON    = []scrape.Reason{scrape.Incompatible}
-	noModel   = []scrape.Reason{scrape.Status}   // 400: a router of llama.cpp wants to know which model
-	noPage    = []scrape.Reason{scrape.NotFound} // Ollama
+	noText    = []scrape.Reason{scrape.Incompatible} // the JSON of TensorRT-LLM
+	noModel   = []scrape.Reason{scrape.Status}       // 400: a router of llama.cpp wants to know which model
+	noPage    = []scrape.Reason{scrape.NotFound}     // Ollama
 )
 
 // spots are where the pages of a kind are, in the order in which they are asked. All of them answer without doing anything: the router of
@@ -49,7 +49,7 @@ var (
 var spots = map[mapping.Kind][]spot{
 	mapping.Auto: {
 		{path: "/metrics"},
-		{path: "/prometheus/metrics", after: isJSON},
+		{path: "/prometheus/metrics", after: noText},
 		{path: "/v1/metrics", after: elsewhere},
 		{path: "/metrics", byModel: true, after: noModel},
 		{path: "/api/ps", processes: true, after: noPage},

@@ -39,7 +39,8 @@ func TestPlacesAreOnTheHostOfTheEndpointOnly(t *testing.T) {
 		want   string
 	}{
 		"an unknown server": {
-			"http://u:p@h:8000/v1/chat/completions?key=k", TargetConfig{Kind: mapping.Auto},
+			"http://u:p@h:8000/v1/chat/completions?key=k",
+			TargetConfig{Kind: mapping.Auto},
 			`http://h:8000/metrics
 http://h:8000/prometheus/metrics after [incompatible]
 http://h:8000/v1/metrics after [not_found incompatible]
@@ -47,12 +48,14 @@ http://h:8000/metrics?autoload=false&model=org%2Fm%3AQ4 after [status]
 http://h:8000/api/ps models after [not_found]`,
 		},
 		"the credential in the address goes along only if it is to": {
-			"http://u:p@h:8000/v1?key=k", TargetConfig{Kind: mapping.VLLM, Auth: InheritAuth},
+			"http://u:p@h:8000/v1?key=k",
+			TargetConfig{Kind: mapping.VLLM, Auth: InheritAuth},
 			"http://u:p@h:8000/metrics\nhttp://u:p@h:8000/v1/metrics after [not_found incompatible]",
 		},
 		"TensorRT-LLM is not asked for what it would lose": {"h:8000", TargetConfig{Kind: mapping.TRTLLM}, "http://h:8000/prometheus/metrics"},
 		"unless it is to be": {
-			"h:8000", TargetConfig{Kind: mapping.Auto, TRTLLMJSON: true},
+			"h:8000",
+			TargetConfig{Kind: mapping.Auto, TRTLLMJSON: true},
 			"http://h:8000/prometheus/metrics or JSON\nhttp://h:8000/metrics or JSON after [not_found incompatible]",
 		},
 		"only Triton is asked at another port": {"https://[::1]:8443/v2", TargetConfig{Kind: mapping.Triton}, "https://[::1]:8002/metrics\nhttps://[::1]:8443/metrics"},

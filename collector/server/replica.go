@@ -86,12 +86,15 @@ func (r *replica) take(answer *reading) {
 		result = mapModels(answer.models, &r.options)
 	} else {
 		result = r.mapper.Map(answer.page)
+		keepModel(result.Normalised, r.options.Model)
 		r.collector.log.Duplicates(r.options.Target, answer.page.Duplicates)
 	}
 	r.collector.log.Succeeded(r.options.Target, answer.took, answer.samples())
 	r.vacant = 0
 	r.turn(true)
-	r.tell(slog.LevelInfo, "server metrics are read", "", slog.String("url", secret.URL(answer.place.url).Public()), slog.Any("kinds", result.Kinds))
+	if r.news("read") {
+		r.logger.Info("server metrics are read", slog.String("url", secret.URL(answer.place.url).Public()), slog.Any("kinds", result.Kinds))
+	}
 	r.tellVerdict(r.history.see(result))
 
 	all := slices.Concat(result.Normalised, result.Passed)
@@ -116,10 +119,14 @@ func (r *replica) fail(answer *reading) {
 	reason, old := reasonOf(answer.err), r.snapshot.Load()
 	r.collector.log.Failed(r.options.Target, answer.took, reason)
 	if !old.found {
-		r.tell(slog.LevelInfo, "no server metrics found", string(reason), slog.Any("err", answer.err))
+		if r.news(string(reason)) {
+			r.logger.Info("no server metrics found", slog.Any("err", answer.err))
+		}
 		return
 	}
-	r.tell(slog.LevelWarn, "server metrics cannot be read", string(reason), slog.String("url", secret.URL(answer.place.url).Public()), slog.Any("err", answer.err))
+	if r.news(string(reason)) {
+		r.logger.Warn("server metrics cannot be read", slog.Any("err", answer.err))
+	}
 	if r.forgets(reason, answer.at) {
 		return
 	}
@@ -147,7 +154,7 @@ func (r *replica) forgets(reason scrape.Reason, now int64) bool {
 	r.finder.forget()
 	r.reset()
 	r.collector.log.Forget(r.options.Target)
-	r.tell(slog.LevelInfo, "server has no metrics any more", "")
+	r.logger.Info("server has no metrics any more")
 	return true
 }
 
@@ -156,9 +163,8 @@ func (r *replica) broke(now int64) {
 	r.collector.log.Panicked(r.options.Target)
 	old := r.snapshot.Load()
 	r.reset()
-	if old.found {
-		r.snapshot.Store(&snapshot{found: true, failed: now})
-	}
+	r.history.restarts = old.restarts
+	r.snapshot.Store(&snapshot{found: old.found, failed: now, restarts: old.restarts})
 }
 
 // turn begins to tell anew when the server goes up or down.
@@ -168,12 +174,11 @@ func (r *replica) turn(up bool) {
 	}
 }
 
-// tell logs a message with a detail once, until the server goes up or down.
-func (r *replica) tell(level slog.Level, message, detail string, attrs ...slog.Attr) {
-	if key := message + detail; !r.told[key] {
-		r.told[key] = true
-		r.logger.LogAttrs(context.Background(), level, message, attrs...)
-	}
+// news tells whether something is to be logged: once, until the server goes up or down.
+func (r *replica) news(what string) bool {
+	told := r.told[what]
+	r.told[what] = true
+	return !told
 }
 
 func (r *replica) tellVerdict(v verdict) {
@@ -185,6 +190,20 @@ func (r *replica) tellVerdict(v verdict) {
 	case v.cleared:
 		r.logger.Info("pages are those of one server again, counters and histograms are shown")
 	}
+}
+
+// keepModel leaves, of each family that has series of the target's model, only those: on a server of several models a target is one of them. A
+// family without any stays as it is, as that of the base model does for a target whose model is an adapter of it.
+func keepModel(families []*dto.MetricFamily, model string) {
+	for _, f := range families {
+		if slices.ContainsFunc(f.Metric, func(m *dto.Metric) bool { return isOf(m, model) }) {
+			f.Metric = slices.DeleteFunc(f.Metric, func(m *dto.Metric) bool { return !isOf(m, model) })
+		}
+	}
+}
+
+func isOf(m *dto.Metric, model string) bool {
+	return slices.ContainsFunc(m.Label, func(l *dto.LabelPair) bool { return l.GetName() == "model" && l.GetValue() == model })
 }
 
 // unspoilt are the families that each replica may tell for itself.

@@ -65,16 +65,16 @@ func serving(text string) http.HandlerFunc {
 func vllm(started, generated float64, running int) string {
 	text := fmt.Sprintf(`# HELP vllm:num_requests_running Number of requests in model execution batches.
 # TYPE vllm:num_requests_running gauge
-vllm:num_requests_running{engine="0",model_name="m"} %d
+vllm:num_requests_running{model_name="m"} %d
 # HELP vllm:generation_tokens_total Number of generation tokens processed.
 # TYPE vllm:generation_tokens_total counter
-vllm:generation_tokens_total{engine="0",model_name="m"} %g
+vllm:generation_tokens_total{model_name="m"} %g
 # HELP vllm:time_to_first_token_seconds Histogram of time to first token in seconds.
 # TYPE vllm:time_to_first_token_seconds histogram
-vllm:time_to_first_token_seconds_bucket{engine="0",le="0.1",model_name="m"} %[2]g
-vllm:time_to_first_token_seconds_bucket{engine="0",le="+Inf",model_name="m"} %[2]g
-vllm:time_to_first_token_seconds_count{engine="0",model_name="m"} %[2]g
-vllm:time_to_first_token_seconds_sum{engine="0",model_name="m"} %[2]g
+vllm:time_to_first_token_seconds_bucket{le="0.1",model_name="m"} %[2]g
+vllm:time_to_first_token_seconds_bucket{le="+Inf",model_name="m"} %[2]g
+vllm:time_to_first_token_seconds_count{model_name="m"} %[2]g
+vllm:time_to_first_token_seconds_sum{model_name="m"} %[2]g
 `, running, generated)
 	if started != 0 {
 		text += fmt.Sprintf("# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds %g\n", started)
@@ -116,7 +116,7 @@ func (j *journal) String() string {
 // rig is a collector whose looks are made by hand.
 type rig struct {
 	*Collector
-	t       *testing.T
+	t       testing.TB
 	journal *journal
 }
 
@@ -127,8 +127,8 @@ type rigOptions struct {
 	client   func(scrape.Options) (getter, error)
 }
 
-func newRig(t *testing.T, o rigOptions, targets ...Target) *rig {
-	t.Helper()
+func newRig(tb testing.TB, o rigOptions, targets ...Target) *rig {
+	tb.Helper()
 	c := DefaultConfig()
 	if o.config != nil {
 		o.config(&c)
@@ -136,15 +136,15 @@ func newRig(t *testing.T, o rigOptions, targets ...Target) *rig {
 	if o.client == nil {
 		o.client = func(o scrape.Options) (getter, error) { return scrape.NewClient(o) }
 	}
-	r := &rig{t: t, journal: &journal{}}
+	r := &rig{t: tb, journal: &journal{}}
 	deps := Deps{
 		Clock: metrics.NewSystemClock(), Logger: slog.New(slog.NewTextHandler(r.journal, nil)), UserAgent: "aiperf-exporter/test", Resolver: o.resolver, Observe: o.observe,
 	}
 	var err error
 	if r.Collector, err = newCollector(c, targets, deps, o.client); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		for _, s := range r.sources {
 			s.client.Close()
 		}
@@ -160,7 +160,7 @@ func (r *rig) look() {
 	}
 }
 
-// series are those whose names begin so, as "name{label=value,…}" without the labels server and engine, counts in the place of histograms.
+// series are those whose names begin so, as "name{label=value,…}" without the label server, counts in the place of histograms.
 func (r *rig) series(prefixes ...string) map[string]float64 {
 	r.t.Helper()
 	families, err := collector.NewGatherer(nil, r.Collector).Gather()
@@ -175,7 +175,7 @@ func (r *rig) series(prefixes ...string) map[string]float64 {
 		for _, m := range f.Metric {
 			labels := map[string]string{}
 			for _, l := range m.Label {
-				if l.GetName() != "server" && l.GetName() != "engine" && l.GetName() != "collector" {
+				if l.GetName() != "server" && l.GetName() != "collector" && l.GetValue() != "" {
 					labels[l.GetName()] = l.GetValue()
 				}
 			}

@@ -1,5 +1,7 @@
 // Package server reads the metrics of the inference servers behind the targets and shows them under one name whatever the server is called
 // (collector/server/mapping). It finds the page, notices replicas, restarts and silence, and never touches the connections of the traffic.
+//
+// To look for pages at another place: a line in spots (place.go).
 package server
 
 import (

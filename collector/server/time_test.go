@@ -26,6 +26,9 @@ func clockwork(t *testing.T, config func(*Config), answer func(ctx context.Conte
 	return r
 }
 
+// pass lets simulated time pass.
+func pass(d time.Duration) { <-time.NewTimer(d).C }
+
 func refused() error { return &scrape.Error{Reason: scrape.Connect, Err: errors.New("refused")} }
 
 func TestSeriesOutliveTheirServerForTwoIntervalsAndNoLonger(t *testing.T) {
@@ -49,18 +52,18 @@ func TestSeriesOutliveTheirServerForTwoIntervalsAndNoLonger(t *testing.T) {
 					}
 					return []byte(vllm(1000, 5000, 3)), nil
 				}, auto("t", "http://h:1"))
-				time.Sleep(12 * time.Second)
+				pass(12 * time.Second)
 				if got := r.series("aiperf_server_requests_running"); len(got) != 1 {
 					t.Fatalf("series %v, want one", got)
 				}
 				down.Store(1)
 				for down.Load() == 1 {
-					time.Sleep(10 * time.Millisecond)
+					pass(10 * time.Millisecond)
 				}
 				failed := time.Unix(0, down.Load())
 				var seen []int
 				for _, after := range []int{0, 5, 9, 11, 59, 61} {
-					time.Sleep(time.Until(failed.Add(time.Duration(after)*time.Second + 50*time.Millisecond)))
+					pass(time.Until(failed.Add(time.Duration(after)*time.Second + 50*time.Millisecond)))
 					if len(r.series("aiperf_server_requests_running")) > 0 {
 						seen = append(seen, after)
 					}
@@ -96,18 +99,18 @@ func TestAServerIsForgottenWhenItSaysForTenMinutesThatItHasNoMetrics(t *testing.
 					}
 					return []byte(vllm(1000, 5000, 3)), nil
 				}, tc.target)
-				time.Sleep(10 * time.Second)
+				pass(10 * time.Second)
 				broken.Store(true)
-				time.Sleep(9 * time.Minute)
+				pass(9 * time.Minute)
 				down := map[string]float64{"aiperf_server_up instance_id=h:1 target=t": 0}
 				wantSeries(t, down, r.series("aiperf_server_up"))
-				time.Sleep(51 * time.Minute)
+				pass(51 * time.Minute)
 				if !tc.want {
 					down = map[string]float64{}
 				}
 				wantSeries(t, down, r.series("aiperf_server_up"))
 				broken.Store(false)
-				time.Sleep(time.Minute + 10*time.Second)
+				pass(time.Minute + 10*time.Second)
 				wantSeries(t, map[string]float64{"aiperf_server_up instance_id=h:1 target=t": 1}, r.series("aiperf_server_up"))
 			})
 		})
@@ -125,11 +128,11 @@ func TestServersAreAskedOncePerIntervalAndNeverTwiceAtATime(t *testing.T) {
 			select {
 			case <-ctx.Done():
 				return nil, &scrape.Error{Reason: scrape.Timeout, Err: ctx.Err()}
-			case <-time.After(4 * time.Second):
+			case <-time.NewTimer(4 * time.Second).C:
 				return []byte(vllm(1000, 5000, 3)), nil
 			}
 		}, auto("a", "http://h:1"), auto("b", "http://h:1/v1"))
-		time.Sleep(10*time.Minute - time.Second)
+		pass(10*time.Minute - time.Second)
 		if got := asked.Load(); got != 120 {
 			t.Errorf("%d requests in ten minutes at one in 5 s, want 120", got)
 		}
@@ -152,7 +155,7 @@ func TestTheTimeoutIsTheIntervalAndAtMostFiveSeconds(t *testing.T) {
 					left.Store(int64(time.Until(deadline)))
 					return nil, refused()
 				}, explicit("t", "http://h:1/metrics"))
-				time.Sleep(2 * interval)
+				pass(2 * interval)
 				if got := time.Duration(left.Load()); got != want {
 					t.Errorf("timeout %v, want %v", got, want)
 				}
@@ -172,15 +175,15 @@ func TestAPanicIsThatOfOneSource(t *testing.T) {
 			}
 			return []byte(vllm(1000, 5000, 3)), nil
 		}, auto("bad", "http://bad:1"), auto("good", "http://good:1"))
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		broken.Store(true)
-		time.Sleep(20 * time.Second)
+		pass(20 * time.Second)
 		wantSeries(t, map[string]float64{"aiperf_server_up instance_id=bad:1 target=bad": 0, "aiperf_server_up instance_id=good:1 target=good": 1}, r.series("aiperf_server_up"))
 		if got := r.series("aiperf_scrape_panics_total")["aiperf_scrape_panics_total target=bad"]; got < 2 {
 			t.Errorf("%v panics, want at least two in 20 s", got)
 		}
 		broken.Store(false)
-		time.Sleep(2 * time.Minute)
+		pass(2 * time.Minute)
 		wantSeries(t, map[string]float64{"aiperf_server_up instance_id=bad:1 target=bad": 1, "aiperf_server_up instance_id=good:1 target=good": 1}, r.series("aiperf_server_up"))
 	})
 }

@@ -3,7 +3,10 @@ package server
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/prometheus/common/model"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
 	"github.com/aiperf-exporter/aiperf-exporter/invalid"
@@ -35,10 +38,13 @@ func (c *TargetConfig) Validate(path string) []error {
 		errs = append(errs, invalid.Key(path+"."+key, format, args...))
 	}
 	if !slices.Contains(mapping.Kinds, c.Kind) {
-		wrong("kind", "must be one of %v, got %q", mapping.Kinds, c.Kind)
+		wrong("kind", "must be one of %s, got %q", strings.Trim(strings.ReplaceAll(fmt.Sprint(mapping.Kinds), " ", ", "), "[]"), c.Kind)
 	}
 	if c.Auth != "" && c.Auth != InheritAuth {
 		wrong("auth", "must be %q or absent, got %q", InheritAuth, c.Auth)
+	}
+	if c.Prefix != "" && !model.LegacyValidation.IsValidMetricName(c.Prefix) {
+		wrong("prefix", "must be the beginning of a name of a metric, got %q", c.Prefix)
 	}
 	if c.TRTLLMJSON && c.Kind != mapping.Auto && c.Kind != mapping.TRTLLM {
 		wrong("trtllm_json", "is only read where kind is %s or %s, it is %s", mapping.TRTLLM, mapping.Auto, c.Kind)

@@ -51,7 +51,7 @@ func TestEveryWrongValueOfATargetIsFound(t *testing.T) {
 	}{
 		"the defaults are right":    {func(*TargetConfig) {}, ""},
 		"every kind of the list is": {func(c *TargetConfig) { c.Kind = mapping.Ray }, ""},
-		"no kind is":                {func(c *TargetConfig) { c.Kind = "vLLM" }, `t.kind: must be one of [auto none vllm sglang trtllm dynamo tgi triton nim lmdeploy llamacpp ollama ray generic], got "vLLM"`},
+		"no kind is":                {func(c *TargetConfig) { c.Kind = "vLLM" }, `t.kind: must be one of auto, none, vllm, sglang, trtllm, dynamo, tgi, triton, nim, lmdeploy, llamacpp, ollama, ray, generic, got "vLLM"`},
 		"inherit is the only word":  {func(c *TargetConfig) { c.Auth = "Inherit" }, `t.auth: must be "inherit" or absent, got "Inherit"`},
 		"a page and pages exclude each other": {
 			func(c *TargetConfig) {
@@ -76,6 +76,8 @@ func TestEveryWrongValueOfATargetIsFound(t *testing.T) {
 			"t.metrics_urls[1]: scheme must be http or https, got \"unix\"\n" +
 				"t.metrics_urls[2]: has the host, port and path of t.metrics_urls[0], the series of the two would be the same",
 		},
+		"a prefix is the beginning of a name": {func(c *TargetConfig) { c.Prefix = "nim_frontend" }, ""},
+		"not of anything":                     {func(c *TargetConfig) { c.Prefix = "nim-" }, `t.prefix: must be the beginning of a name of a metric, got "nim-"`},
 		"JSON of somebody else": {
 			func(c *TargetConfig) { c.Kind, c.TRTLLMJSON = mapping.VLLM, true },
 			"t.trtllm_json: is only read where kind is trtllm or auto, it is vllm",

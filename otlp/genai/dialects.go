@@ -68,8 +68,7 @@ func dialectOf(endpointType string) dialect {
 }
 
 // attributesOf are the attributes of a target that each of its spans and values has.
-func attributesOf(t *Target) []attribute.KeyValue {
-	d := dialectOf(t.EndpointType)
+func attributesOf(t *Target, d dialect) []attribute.KeyValue {
 	out := []attribute.KeyValue{
 		semconv.GenAIOperationNameKey.String(string(d.operation)),
 		semconv.GenAIProviderNameKey.String(cmp.Or(t.Provider, string(d.provider))),

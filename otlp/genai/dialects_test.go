@@ -80,7 +80,7 @@ func attributesOf(t *testing.T, target genai.Target) map[string]string {
 	span := spansOf(t, "1.41", target, metrics.NewSystemClock(), but(func(r *metrics.Record) { r.Trace = sampled }))[0]
 	out := map[string]string{"name": span.Name}
 	for _, kv := range span.Attributes {
-		out[string(kv.Key)] = kv.Value.Emit()
+		out[string(kv.Key)] = kv.Value.String()
 	}
 	return out
 }

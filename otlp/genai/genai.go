@@ -66,8 +66,8 @@ func New(o Options) (*Observer, error) {
 	observer := &Observer{clock: o.Clock, tracer: o.Tracer, targets: make(map[string]*observed, len(o.Targets))}
 	for i := range o.Targets {
 		t := &o.Targets[i]
-		d, attributes := dialectOf(t.EndpointType), attributesOf(t)
-		target := &observed{}
+		d := dialectOf(t.EndpointType)
+		attributes, target := attributesOf(t, d), &observed{}
 		if all != nil {
 			target.measured = all.of(d, attributes)
 		}

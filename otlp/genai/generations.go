@@ -25,16 +25,17 @@ type generation struct {
 	aborted string
 }
 
-// tokenNames are where tokens are counted.
+// tokenNames are where tokens are counted, with the attribute that tells them from others; without a key there is none.
 type tokenNames struct {
-	perRequest  string
-	kind        attribute.KeyValue // that perRequest needs; without a key, none
-	total       string             // "" = there is no counter
-	description string
+	perRequest     string
+	perRequestKind attribute.KeyValue
+	total          string // "" = there is no counter
+	totalKind      attribute.KeyValue
+	description    string
 }
 
 // modality is that of counted tokens: which of them were text and which, say, an image, servers mostly do not tell.
-var modality = attribute.String("gen_ai.token.modality", "unknown")
+func modality() attribute.KeyValue { return attribute.String("gen_ai.token.modality", "unknown") }
 
 // generations by Options.Semconv: the last release of the general conventions that has them, and the first one of their own repository.
 var generations = map[string]generation{
@@ -44,10 +45,12 @@ var generations = map[string]generation{
 		firstChunk: genaiconv.ClientOperationTimeToFirstChunk{}.Name(),
 		perChunk:   genaiconv.ClientOperationTimePerOutputChunk{}.Name(),
 		input: tokenNames{
-			perRequest: genaiconv.ClientTokenUsage{}.Name(), kind: semconv.GenAITokenTypeInput, description: genaiconv.ClientTokenUsage{}.Description(),
+			perRequest: genaiconv.ClientTokenUsage{}.Name(), perRequestKind: semconv.GenAITokenTypeInput,
+			description: genaiconv.ClientTokenUsage{}.Description(),
 		},
 		output: tokenNames{
-			perRequest: genaiconv.ClientTokenUsage{}.Name(), kind: semconv.GenAITokenTypeOutput, description: genaiconv.ClientTokenUsage{}.Description(),
+			perRequest: genaiconv.ClientTokenUsage{}.Name(), perRequestKind: semconv.GenAITokenTypeOutput,
+			description: genaiconv.ClientTokenUsage{}.Description(),
 		},
 		cacheWrite: semconv.GenAIUsageCacheCreationInputTokensKey,
 	},
@@ -57,11 +60,13 @@ var generations = map[string]generation{
 		firstChunk: "gen_ai.client.inference.time_to_first_chunk",
 		perChunk:   "gen_ai.client.inference.time_per_output_chunk",
 		input: tokenNames{
-			perRequest: "gen_ai.client.inference.operation.input_tokens", total: "gen_ai.client.inference.usage.input_tokens",
+			perRequest: "gen_ai.client.inference.operation.input_tokens",
+			total:      "gen_ai.client.inference.usage.input_tokens", totalKind: modality(),
 			description: "Input tokens, those from a cache included.",
 		},
 		output: tokenNames{
-			perRequest: "gen_ai.client.inference.operation.output_tokens", total: "gen_ai.client.inference.usage.output_tokens",
+			perRequest: "gen_ai.client.inference.operation.output_tokens",
+			total:      "gen_ai.client.inference.usage.output_tokens", totalKind: modality(),
 			description: "Output tokens, reasoning included.",
 		},
 		cacheWrite: "gen_ai.usage.cache_write.input_tokens",

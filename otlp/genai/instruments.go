@@ -21,7 +21,7 @@ var (
 	boundsTokens   = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 )
 
-// The series whose values are sent as chunks, too. Theirs are the boundaries: those that the conventions advise end where gaps begin.
+// The series whose values are sent as chunks, too. Theirs are the boundaries: those that the conventions advise begin at 10 ms, where many gaps end.
 const (
 	firstSeries = "aiperf_time_to_first_token_seconds"
 	gapSeries   = "aiperf_inter_chunk_latency_seconds"
@@ -35,8 +35,8 @@ type instruments struct {
 
 // tokenInstruments count tokens of a kind.
 type tokenInstruments struct {
+	names      *tokenNames
 	perRequest metric.Int64Histogram
-	kind       attribute.KeyValue
 	total      metric.Int64Counter // nil = the generation has none
 }
 
@@ -48,7 +48,7 @@ func newInstruments(meter metric.Meter, g *generation, slos []metrics.SLO) (*ins
 		return made
 	}
 	tokens := func(names *tokenNames) tokenInstruments {
-		made := tokenInstruments{kind: names.kind}
+		made := tokenInstruments{names: names}
 		var err error
 		made.perRequest, err = meter.Int64Histogram(names.perRequest, metric.WithDescription(names.description), metric.WithUnit("{token}"),
 			metric.WithExplicitBucketBoundaries(boundsTokens...))
@@ -100,20 +100,22 @@ type measuredTokens struct {
 
 // of makes those of a target with these attributes.
 func (i *instruments) of(d dialect, attributes []attribute.KeyValue) *measured {
-	with := func(more ...attribute.KeyValue) metric.MeasurementOption {
-		return metric.WithAttributeSet(attribute.NewSet(slices.Concat(attributes, more)...))
+	with := func(more attribute.KeyValue) metric.MeasurementOption {
+		if !more.Valid() {
+			return metric.WithAttributeSet(attribute.NewSet(attributes...))
+		}
+		return metric.WithAttributeSet(attribute.NewSet(append(slices.Clone(attributes), more)...))
 	}
 	tokens := func(t *tokenInstruments) measuredTokens {
-		out := measuredTokens{perRequest: t.perRequest, request: []metric.RecordOption{with()}, total: t.total, sum: []metric.AddOption{with(modality)}}
-		if t.kind.Valid() {
-			out.request = []metric.RecordOption{with(t.kind)}
+		return measuredTokens{
+			perRequest: t.perRequest, request: []metric.RecordOption{with(t.names.perRequestKind)},
+			total: t.total, sum: []metric.AddOption{with(t.names.totalKind)},
 		}
-		return out
 	}
 	m := &measured{
 		duration: i.inference, firstChunk: i.firstChunk, perChunk: i.perChunk,
 		input: tokens(&i.input), output: tokens(&i.output),
-		plain:  []metric.RecordOption{with()},
+		plain:  []metric.RecordOption{with(attribute.KeyValue{})},
 		failed: make(map[metrics.ErrorClass][]metric.RecordOption, len(metrics.ErrorClasses)),
 		other:  []metric.RecordOption{with(semconv.ErrorTypeOther)},
 	}

@@ -165,7 +165,7 @@ func TestWhatASpanSays(t *testing.T) {
 func said(s *tracetest.SpanStub) string {
 	var attributes, ofTarget []string
 	for _, kv := range s.Attributes {
-		word := string(kv.Key) + "=" + kv.Value.Emit()
+		word := string(kv.Key) + "=" + kv.Value.String()
 		if slices.Contains(strings.Fields(chatAttributes), word) {
 			ofTarget = append(ofTarget, word)
 		} else {

@@ -81,6 +81,9 @@ func near(a, b float64, unit string) bool {
 	return math.Abs(a-b) <= margin
 }
 
+// most is how many differences with one reason are printed.
+const most = 6
+
 // write prints the differences, those with the same reason together, and counts those without one.
 func write(out io.Writer, all []difference) (unexplained int) {
 	byReason := map[string][]difference{}
@@ -93,7 +96,11 @@ func write(out io.Writer, all []difference) (unexplained int) {
 			title, unexplained = "NO REASON IS KNOWN", len(byReason[why])
 		}
 		fmt.Fprintln(out, title)
-		for _, d := range byReason[why] {
+		for i, d := range byReason[why] {
+			if i == most && why != "" {
+				fmt.Fprintf(out, "    and %d more\n", len(byReason[why])-most)
+				break
+			}
 			fmt.Fprintf(out, "    %s: AIPerf %s, here %s\n", d.field, shown(d.theirs), shown(d.ours))
 		}
 	}

@@ -24,7 +24,7 @@ type programs struct {
 // limit is how long one run may take on a busy machine.
 const limit = 3 * time.Minute
 
-// What both are asked to do: requests, so many at a time, of prompts that grow by a word each and answers of so many tokens.
+// What both are asked to do: requests, so many at a time, and answers of so many tokens.
 const (
 	requests    = 40
 	concurrency = 4
@@ -64,11 +64,12 @@ func (p *programs) writeBoth(ctx context.Context, folder, theirs, ours string) e
 	return nil
 }
 
-// rows are the prompts.
+// rows are the prompts. Their lengths change halfway between the requests that the server refuses: which of those that were sent at the same time
+// arrives as the tenth is chance.
 func rows() string {
 	var b strings.Builder
 	for i := range requests {
-		fmt.Fprintf(&b, `{"text":"%s","output_length":%d}`+"\n", strings.Repeat("word ", 20+i), tokens)
+		fmt.Fprintf(&b, `{"text":"%s","output_length":%d}`+"\n", strings.Repeat("word ", 20+(i+failEvery/2)/failEvery), tokens)
 	}
 	return b.String()
 }
@@ -93,7 +94,7 @@ func (p *programs) askTheirs(ctx context.Context, host, prompts, folder string) 
 		ctx, 0, "env", "HOME="+folder, "TMPDIR="+folder, p.peer, "profile", "--model=truth", "--url=http://"+host, "--endpoint-type=chat", "--streaming",
 		"--tokenizer="+p.model, "--use-server-token-count", "--input-file="+prompts, "--custom-dataset-type=single_turn",
 		"--concurrency="+strconv.Itoa(concurrency), "--request-count="+strconv.Itoa(requests), "--random-seed=7", "--ui=none",
-		"--workers-max=1", "--record-processors=1", "--goodput=time_to_first_token:60 inter_token_latency:12",
+		"--workers-max=1", "--record-processors=1", "--goodput=time_to_first_token:200 inter_token_latency:20",
 		"--gpu-telemetry", "http://"+host+"/gpu/metrics", "--server-metrics", "http://"+host+"/metrics", "--output-artifact-dir="+folder,
 	)
 }
@@ -114,7 +115,9 @@ workloads:
 loads:
   users: {mode: closed, concurrency: %d, min_interval: 1ms}
 slos:
-  interactive: {objective: 0.5, window: 30d, time_to_first_token: 60ms, inter_token_latency: 12ms}
+  interactive: {objective: 0.5, window: 30d, time_to_first_token: 200ms, inter_token_latency: 20ms}
+http_clients:
+  default: {reuse: keepalive}
 collectors:
   gpu: {source: dcgm, dcgm: {interval: 1s, urls: ["http://%s/gpu/metrics"]}}
 targets:

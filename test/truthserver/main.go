@@ -32,7 +32,8 @@ type script struct {
 	continuous bool          // tell the usage so far in each chunk to clients that ask for it
 	failEvery  uint64        // request n is refused if it is a multiple of this; 0 = none is
 	gpus       int
-	watts      float64 // of each of them
+	watts      float64       // of each of them
+	page       time.Duration // what a page of metrics takes
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -55,6 +56,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.Uint64Var(&s.failEvery, "fail-every", 0, "answer each request whose `number` is a multiple of this with status 500; 0 = none")
 	flags.IntVar(&s.gpus, "gpus", 2, "GPUs on the page of dcgm-exporter")
 	flags.Float64Var(&s.watts, "watts", 400, "power of each of them")
+	flags.DurationVar(&s.page, "page-delay", 0, "`time` that a page of metrics takes")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}

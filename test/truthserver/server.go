@@ -66,8 +66,10 @@ func (s *server) answer(w io.Writer, r *http.Request, body []byte, arrived time.
 	case path == "/health":
 		return writeBody(w, http.StatusOK, "text/plain", nil)
 	case path == "/metrics":
+		time.Sleep(s.script.page)
 		return writeBody(w, http.StatusOK, textFormat, s.truth.page())
 	case path == "/gpu/metrics":
+		time.Sleep(s.script.page)
 		return writeBody(w, http.StatusOK, textFormat, s.script.gpuPage(time.Since(s.truth.start)))
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/completions"):
 		g := generation{id: r.Header.Get("X-Request-ID"), chat: strings.HasSuffix(path, "/chat/completions"), arrived: arrived}

@@ -54,7 +54,7 @@ func newActivity(d *driver, whole handle, get func(nvml.GpmSample) nvml.Return) 
 	}
 	next, ret := d.GpmSampleAlloc()
 	if ret != nvml.SUCCESS {
-		last.Free()
+		_ = last.Free()
 		return nil
 	}
 	return &activity{library: d, get: get, last: last, next: next}
@@ -104,6 +104,6 @@ func computed(m *nvml.GpmMetric) bool {
 
 // free gives the samples back, which must happen before the library is shut down.
 func (a *activity) free() {
-	a.last.Free()
-	a.next.Free()
+	_ = a.last.Free()
+	_ = a.next.Free()
 }

@@ -3,6 +3,8 @@
 package nvml
 
 import (
+	"slices"
+
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/gpu"
@@ -61,10 +63,13 @@ const (
 func asksAtOnce(c gpu.NVMLConfig, links int, mig bool) []ask {
 	asks := []ask{
 		// Power at this instant; the function gives, from Ampere on, the mean of the last second.
-		{field(nvml.FI_DEV_POWER_INSTANT, "aiperf_gpu_power_watts", milli), one("nvmlDeviceGetPowerUsage", "aiperf_gpu_power_watts", milli, handle.GetPowerUsage)},
+		{
+			field(nvml.FI_DEV_POWER_INSTANT, "aiperf_gpu_power_watts", milli),
+			one("nvmlDeviceGetPowerUsage", "aiperf_gpu_power_watts", milli, handle.GetPowerUsage),
+		},
 		{one("nvmlDeviceGetTotalEnergyConsumption", "aiperf_gpu_energy_joules_total", milli, handle.GetTotalEnergyConsumption)},
 		{utilization},
-		{one("nvmlDeviceGetTemperature", "aiperf_gpu_temperature_celsius", 1, func(h handle) (uint32, nvml.Return) { return h.GetTemperature(nvml.TEMPERATURE_GPU) })},
+		{temperature},
 		{field(nvml.FI_DEV_MEMORY_TEMP, "aiperf_gpu_memory_temperature_celsius", 1)},
 		{clock("aiperf_gpu_sm_clock_hertz", nvml.CLOCK_SM)},
 		{clock("aiperf_gpu_memory_clock_hertz", nvml.CLOCK_MEM)},
@@ -103,7 +108,7 @@ func asksOfInstance() []ask { return []ask{memory, {processes}} }
 
 // asksEachMinute are what a GPU is asked with its static facts: what hardly ever changes, or takes many calls.
 func asksEachMinute(links int) []ask {
-	asks := []ask{
+	asks := slices.Grow([]ask{
 		{one("nvmlDeviceGetEnforcedPowerLimit", "aiperf_gpu_power_limit_watts", milli, handle.GetEnforcedPowerLimit)},
 		{remappedRows},
 		{retiredPages("single_bit", nvml.PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS)},
@@ -112,7 +117,7 @@ func asksEachMinute(links int) []ask {
 		{eccErrors("corrected", "aggregate", nvml.MEMORY_ERROR_TYPE_CORRECTED, nvml.AGGREGATE_ECC)},
 		{eccErrors("uncorrected", "volatile", nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC)},
 		{eccErrors("uncorrected", "aggregate", nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.AGGREGATE_ECC)},
-	}
+	}, links*(1+len(linkErrors)))
 	for link := range links {
 		asks = append(asks, ask{linkState(link)})
 		for _, e := range linkErrors {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +64,10 @@ func serve(library string, in io.Reader, out io.Writer) int {
 			s.Close()
 		case wordAbandoned:
 			go s.Read(context.Background())
+			for s.mu.TryLock() { // it has not begun to look
+				s.mu.Unlock()
+				runtime.Gosched()
+			}
 			s.Close()
 		}
 		if answers.Encode(&reading) != nil {

@@ -34,17 +34,18 @@ func put(asks []ask, h handle, counts failures) (left []ask, samples []gpu.Sampl
 		for len(a) > 0 {
 			answer, status := a[0].read(h)
 			v := judge(status)
-			if v == gone || v == broken {
-				return nil, nil, status
-			}
 			if v == unsupported {
 				a = a[1:]
 				continue
 			}
-			if v == answered {
+			switch v {
+			case gone, broken:
+				return nil, nil, status
+			case answered:
 				samples = append(samples, answer...)
-			} else if v == faulty {
+			case faulty:
 				counts[reason(status)]++
+			case silent, unsupported:
 			}
 			left = append(left, a)
 			break

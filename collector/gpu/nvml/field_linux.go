@@ -59,7 +59,7 @@ func fieldNumber(v *nvml.FieldValue) float64 {
 
 // pcieTraffic counts bytes where the driver does, else, if the configuration asks for it, takes the rate over 20 ms, for which the call waits.
 func pcieTraffic(c gpu.NVMLConfig) ask {
-	a := ask{{needs: []string{getFields}, read: func(h handle) ([]gpu.Sample, nvml.Return) {
+	counted := way{needs: []string{getFields}, read: func(h handle) ([]gpu.Sample, nvml.Return) {
 		values := []nvml.FieldValue{{FieldId: nvml.FI_DEV_PCIE_COUNT_TX_BYTES}, {FieldId: nvml.FI_DEV_PCIE_COUNT_RX_BYTES}}
 		if ret := fields(h, values); ret != nvml.SUCCESS {
 			return nil, ret
@@ -71,11 +71,11 @@ func pcieTraffic(c gpu.NVMLConfig) ask {
 			{Name: "aiperf_gpu_pcie_transmit_bytes_total", Value: fieldNumber(&values[0])},
 			{Name: "aiperf_gpu_pcie_receive_bytes_total", Value: fieldNumber(&values[1])},
 		}, nvml.SUCCESS
-	}}}
+	}}
 	if !c.PCIeThroughput {
-		return a
+		return ask{counted}
 	}
-	return append(a, way{needs: []string{"nvmlDeviceGetPcieThroughput"}, read: func(h handle) ([]gpu.Sample, nvml.Return) {
+	return ask{counted, {needs: []string{"nvmlDeviceGetPcieThroughput"}, read: func(h handle) ([]gpu.Sample, nvml.Return) {
 		transmitted, ret := h.GetPcieThroughput(nvml.PCIE_UTIL_TX_BYTES)
 		if ret != nvml.SUCCESS {
 			return nil, ret
@@ -85,7 +85,7 @@ func pcieTraffic(c gpu.NVMLConfig) ask {
 			{Name: "aiperf_gpu_pcie_transmit_bytes_per_second", Value: float64(transmitted) * kilo},
 			{Name: "aiperf_gpu_pcie_receive_bytes_per_second", Value: float64(received) * kilo},
 		}, ret
-	}})
+	}}}
 }
 
 // allLinks as the scope of a field of NVLink asks for the sum over the links.

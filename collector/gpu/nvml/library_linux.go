@@ -5,6 +5,7 @@ package nvml
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/NVIDIA/go-nvml/pkg/dl"
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -90,8 +91,8 @@ type driver struct {
 
 // load opens the library, and finds out whether it can be used at all; if not, the state says in which way.
 //
-// It is never closed again: the dynamic linker has bound its functions into this program by then and keeps it in any case. So a driver that is
-// exchanged under a running program is not seen before that is started again.
+// It is never closed again: the dynamic linker has bound its functions into this program by then and keeps it in any case. So neither
+// a driver that is exchanged under a running program nor another path is seen before that is started again.
 func load(path string) (*driver, gpu.State, error) {
 	if path == "" {
 		path = libraryName
@@ -111,20 +112,10 @@ func load(path string) (*driver, gpu.State, error) {
 
 // hasOne tells whether there is one of these functions.
 func (d *driver) hasOne(symbols ...string) bool {
-	for _, symbol := range symbols {
-		if d.has(symbol) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(symbols, d.has)
 }
 
 // hasAll tells whether there are all of these functions.
 func (d *driver) hasAll(symbols ...string) bool {
-	for _, symbol := range symbols {
-		if !d.has(symbol) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(symbols, func(symbol string) bool { return !d.has(symbol) })
 }

@@ -175,7 +175,7 @@ func (s *session) look(ctx context.Context) ([]gpu.Device, nvml.Return) {
 			s.devices = append(left, s.devices[i:]...)
 			return nil, ret
 		default:
-			s.logger.Warn("GPU no longer answers", "gpu", d.Index, "uuid", d.UUID, "status", ret.Error())
+			s.logger.Warn("GPU no longer answers", slog.String("gpu", d.Index), slog.String("uuid", d.UUID), slog.String("status", ret.Error()))
 			s.lost = true
 			d.free()
 		}
@@ -216,5 +216,5 @@ func (s *session) end() {
 		d.free()
 	}
 	s.devices = nil
-	s.driver.Shutdown()
+	_ = s.driver.Shutdown() // there is nothing to be done about a driver that does not want to end
 }

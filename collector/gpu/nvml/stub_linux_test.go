@@ -375,7 +375,8 @@ func TestMIGIsFollowedWhenItIsSwitchedOnAndOff(t *testing.T) {
 	if whole["aiperf_gpu_power_watts"] != 400 {
 		t.Errorf("power of the whole GPU is %v, want 400", whole["aiperf_gpu_power_watts"])
 	}
-	for _, series := range []string{"aiperf_gpu_memory_used_bytes", "aiperf_gpu_processes", "aiperf_gpu_utilization_ratio", "aiperf_gpu_sm_active_ratio"} {
+	ofInstances := []string{"aiperf_gpu_memory_used_bytes", "aiperf_gpu_processes", "aiperf_gpu_utilization_ratio", "aiperf_gpu_sm_active_ratio"}
+	for _, series := range ofInstances {
 		if v, ok := whole[series]; ok {
 			t.Errorf("%s of the whole GPU is %v, want none: it is told of the instances", series, v)
 		}

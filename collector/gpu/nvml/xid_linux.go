@@ -12,7 +12,10 @@ import (
 )
 
 // waitMilliseconds is for how long one wait for an event lasts, and after what time a watch notices that it is to end.
-const waitMilliseconds = 1000
+const waitMilliseconds = 250
+
+// pauseAfterError is the time between two attempts where waiting fails.
+const pauseAfterError = time.Second
 
 // events are the XID errors seen since the program was started, over all sessions. Safe for concurrent use.
 type events struct {
@@ -152,7 +155,7 @@ func (w *watch) run() {
 			}
 		case ret == nvml.SUCCESS, ret == nvml.ERROR_TIMEOUT:
 		default: // with a lost GPU the wait ends at once, again and again
-			pause.Reset(waitMilliseconds * time.Millisecond)
+			pause.Reset(pauseAfterError)
 			select {
 			case <-pause.C:
 			case <-w.stop:
@@ -175,5 +178,5 @@ func (w *watch) close() {
 	if w.done != nil {
 		<-w.done
 	}
-	w.set.Free()
+	_ = w.set.Free()
 }

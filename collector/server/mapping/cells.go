@@ -64,7 +64,7 @@ func (c *cells) labelled(r *recipe, labels []string, s *exposition.Series, item 
 	return made
 }
 
-// families makes families of all cells, by name.
+// families makes families of all cells, by name. The cells are gone then.
 func (c *cells) families() []*dto.MetricFamily {
 	var out []*dto.MetricFamily
 	for series, o := range c.bySeries {
@@ -72,6 +72,7 @@ func (c *cells) families() []*dto.MetricFamily {
 			out = append(out, f)
 		}
 	}
+	c.bySeries = nil
 	slices.SortFunc(out, byName)
 	return out
 }

@@ -22,17 +22,21 @@ func (s *normalised) family(cells []*cell) *dto.MetricFamily {
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(names[a], names[b]) })
 
+	var last *dto.Metric
 	for _, c := range cells {
 		value := c.result(s.join)
 		if c.broken || !finite(value) || s.Kind == metrics.Counter && value < 0 {
 			continue
 		}
-		m := &dto.Metric{Label: make([]*dto.LabelPair, 0, len(names))}
-		pairs := make([]dto.LabelPair, len(names))
+		m := &dto.Metric{Label: make([]*dto.LabelPair, len(order))}
 		for i, at := range order {
-			pairs[i].Name, pairs[i].Value = &names[at], &c.values[at]
-			m.Label = append(m.Label, &pairs[i])
+			if last != nil && last.Label[i].GetValue() == c.values[at] {
+				m.Label[i] = last.Label[i] // most are the same all along
+			} else {
+				m.Label[i] = &dto.LabelPair{Name: &names[at], Value: &c.values[at]}
+			}
 		}
+		last = m
 		switch s.Kind {
 		case metrics.Histogram:
 			m.Histogram = newHistogram(&c.histogram, c.created)
@@ -97,7 +101,7 @@ func addNative(out *dto.Histogram, n *exposition.Native) {
 }
 
 func spans(in []exposition.Span) []*dto.BucketSpan {
-	var out []*dto.BucketSpan
+	out := make([]*dto.BucketSpan, 0, len(in))
 	for _, s := range in {
 		out = append(out, &dto.BucketSpan{Offset: new(s.Offset), Length: new(s.Length)})
 	}

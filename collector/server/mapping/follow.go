@@ -8,7 +8,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-// identity is what a series of a page speaks about. An empty engine is all of them.
+// identity is what a series of a page speaks about. Without a model or an engine it speaks of all of them.
 type identity struct{ model, engine string }
 
 func identify(s *exposition.Series) identity {
@@ -29,7 +29,7 @@ func (m *Mapper) follow(s *step, page *exposition.Page) {
 		l := &s.links[i]
 		before := len(told)
 		series := page.Families[l.family].Series
-		low := best(l.recipe, series)
+		low := lowestRanks(l.recipe, series)
 		for j := range series {
 			if !l.matches(&series[j]) {
 				continue
@@ -49,9 +49,11 @@ func (m *Mapper) follow(s *step, page *exposition.Page) {
 // overlaps tells whether one of the identities is, or is a part of, or contains the other.
 func overlaps(told []identity, id identity) bool {
 	return slices.ContainsFunc(told, func(t identity) bool {
-		return t.model == id.model && (t.engine == id.engine || t.engine == "" || id.engine == "")
+		return overlap(t.model, id.model) && overlap(t.engine, id.engine)
 	})
 }
+
+func overlap(a, b string) bool { return a == b || a == "" || b == "" }
 
 // lowest is the series with the lowest rank of a model and engine.
 type lowest struct {
@@ -59,8 +61,8 @@ type lowest struct {
 	at   int
 }
 
-// best finds the lowest ranks, nil = all series are taken.
-func best(r *recipe, series []exposition.Series) map[identity]*lowest {
+// lowestRanks finds them, nil = all series are taken.
+func lowestRanks(r *recipe, series []exposition.Series) map[identity]*lowest {
 	if !r.latest && len(r.ranks) == 0 {
 		return nil
 	}

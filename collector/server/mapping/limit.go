@@ -15,9 +15,6 @@ type limiter struct {
 	dropped map[string]bool // by name
 }
 
-// forget is called when the page has other families than before.
-func (l *limiter) forget() { l.dropped = nil }
-
 // apply drops families, the largest first, and tells how many series they had.
 func (l *limiter) apply(lists ...*[]*dto.MetricFamily) int {
 	sizes, total := map[string]int{}, 0

@@ -95,7 +95,6 @@ type Result struct {
 func (m *Mapper) Map(page *exposition.Page) *Result {
 	if hash := shapeOf(page); m.plan.names == nil || m.plan.hash != hash {
 		m.plan = m.newPlan(page, hash)
-		m.limit.forget()
 	}
 	m.cells.begin()
 	for i := range m.plan.steps {

@@ -34,10 +34,10 @@ func newPasser(o *Options) passer {
 	p := passer{
 		config: o.Passthrough,
 		own:    []exposition.Label{{Name: ownLabels[0], Value: o.Target}, {Name: ownLabels[1], Value: o.Instance}},
-		deny:   regexp.MustCompile(anchored(strings.Join(append([]string{alwaysDenied}, o.Passthrough.Deny...), "|"))),
+		deny:   regexp.MustCompile(anchored(append([]string{alwaysDenied}, o.Passthrough.Deny...)...)),
 	}
 	if len(o.Passthrough.Allow) > 0 {
-		p.allow = regexp.MustCompile(anchored(strings.Join(o.Passthrough.Allow, "|")))
+		p.allow = regexp.MustCompile(anchored(o.Passthrough.Allow...))
 	}
 	return p
 }

@@ -32,16 +32,8 @@ const alwaysDenied = `(?:python|process|go|promhttp|aiperf)_.*|.*_created`
 // Validate finds what is wrong, by key below path.
 func (p *Passthrough) Validate(path string) []error {
 	var errs []error
-	for key, list := range map[string][]string{"allow": p.Allow, "deny": p.Deny} {
-		for i, text := range list {
-			at := fmt.Sprintf("%s.%s[%d]", path, key, i)
-			if text == "" {
-				errs = append(errs, invalid.Key(at, "must not be empty"))
-			} else if _, err := regexp.Compile(anchored(text)); err != nil {
-				errs = append(errs, invalid.Key(at, "%q is no regular expression: %v", text, err))
-			}
-		}
-	}
+	errs = append(errs, validExpressions(path+".allow", p.Allow)...)
+	errs = append(errs, validExpressions(path+".deny", p.Deny)...)
 	switch {
 	case p.Prefix != "" && !model.LegacyValidation.IsValidMetricName(p.Prefix):
 		errs = append(errs, invalid.Key(path+".prefix", "%q cannot stand at the start of a name", p.Prefix))
@@ -52,6 +44,19 @@ func (p *Passthrough) Validate(path string) []error {
 		errs = append(errs, validLabel(fmt.Sprintf("%s.drop_labels[%d]", path, i), name)...)
 	}
 	return append(errs, p.validateRenames(path+".rename_labels")...)
+}
+
+func validExpressions(path string, list []string) []error {
+	var errs []error
+	for i, text := range list {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if text == "" {
+			errs = append(errs, invalid.Key(at, "must not be empty"))
+		} else if _, err := regexp.Compile(text); err != nil {
+			errs = append(errs, invalid.Key(at, "%q is no regular expression: %v", text, err))
+		}
+	}
+	return errs
 }
 
 func (p *Passthrough) validateRenames(path string) []error {
@@ -75,5 +80,7 @@ func (p *Passthrough) validateRenames(path string) []error {
 	return errs
 }
 
-// anchored makes an expression one for a whole name.
-func anchored(text string) string { return "^(?:" + text + ")$" }
+// anchored makes of expressions one that matches what any of them matches whole.
+func anchored(texts ...string) string {
+	return "^(?:(?:" + strings.Join(texts, ")|(?:") + "))$"
+}

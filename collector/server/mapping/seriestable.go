@@ -31,7 +31,8 @@ func cacheSeries() []normalised {
 		gauge("aiperf_server_kv_cache_tokens", "tokens",
 			"Tokens of the KV cache by state; evictable ones are kept for reuse and given up when needed.", add, closed("state", tokenStates)),
 		gauge("aiperf_server_kv_cache_block_tokens", "tokens", "Tokens in a block of the KV cache.", greatest),
-		gauge("aiperf_server_kv_cache_blocks", "blocks", "Blocks of the KV cache; total is all of them, whatever their state.", add, closed("state", blockStates)),
+		gauge("aiperf_server_kv_cache_blocks", "blocks", "Blocks of the KV cache; total is all of them, whatever their state.", add,
+			closed("state", blockStates)),
 		counter("aiperf_server_prefix_cache_queried_tokens_total", "tokens", "Tokens of prompts that were looked up in the prefix cache."),
 		counter("aiperf_server_prefix_cache_hit_tokens_total", "tokens",
 			"Tokens of prompts that were found in a cache, by where; tier is empty where the server does not tell. The sum over tiers is all of them.",
@@ -67,7 +68,8 @@ func tokenSeries() []normalised {
 		histogram("aiperf_server_request_generation_tokens", "tokens", "Tokens that were generated for a request."),
 		histogram("aiperf_server_request_cached_tokens", "tokens", "Tokens in the prompt of a request that were found in a cache."),
 		histogram("aiperf_server_request_cache_hit_ratio", "ratio", "Share of the prompt of a request that was found in a cache."),
-		histogram("aiperf_server_iteration_tokens", "tokens", "Tokens in one step of the engine, prompts and generated. TensorRT-LLM counts those of prompts only."),
+		histogram("aiperf_server_iteration_tokens", "tokens", "Tokens in one step of the engine, prompts and generated. "+
+			"TensorRT-LLM counts those of prompts only."),
 	}
 }
 

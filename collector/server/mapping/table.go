@@ -94,7 +94,7 @@ func readServer(name string) (*known, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	var s server
-	if err := decoder.Decode(&s); err != nil {
+	if err = decoder.Decode(&s); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	out, err := s.compile()

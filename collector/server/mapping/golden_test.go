@@ -1,0 +1,88 @@
+package mapping
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/aiperf-exporter/aiperf-exporter/collector/exposition"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+func readPage(tb testing.TB, name string) *exposition.Page {
+	tb.Helper()
+	body, err := os.ReadFile("testdata/" + name + ".prom")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	page, err := exposition.NewParser(20000).Parse(body, "text/plain; version=0.0.4")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return page
+}
+
+// text is what families look like on a page. It fails if a registry would not take them.
+func text(tb testing.TB, families []*dto.MetricFamily) string {
+	tb.Helper()
+	gathered, err := prometheus.Gatherers{prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return families, nil })}.Gather()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out bytes.Buffer
+	for _, f := range gathered {
+		if _, err := expfmt.MetricFamilyToText(&out, f); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return out.String()
+}
+
+func compareGolden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: %s", name, diff)
+	}
+}
+
+var samples = []Kind{VLLM, SGLang, TRTLLM, Dynamo, TGI, Triton, NIM, LMDeploy, LlamaCPP}
+
+func TestPagesOfServersBecomeOurSeries(t *testing.T) {
+	t.Parallel()
+	for _, kind := range samples {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			m := New(Options{Target: "chat", Instance: "gpu-1:8000", Model: "configured", Kind: Auto, MaxSeries: 2000})
+			got := m.Map(readPage(t, string(kind)))
+			compareGolden(t, "testdata/golden/"+string(kind)+".prom", text(t, got.Normalised))
+			problems, err := promlint.NewWithMetricFamilies(got.Normalised).Lint()
+			if err != nil || len(problems) > 0 {
+				t.Errorf("%v: %v", err, problems)
+			}
+			if diff := cmp.Diff(map[string]int{"unknown": 0, "type": 0}, got.Unmapped); diff != "" {
+				t.Errorf("families of the server that are in no table: %s", diff)
+			}
+			if got.Dropped > 0 || got.Passed != nil {
+				t.Errorf("dropped %d, passed %v, want nothing", got.Dropped, got.Passed)
+			}
+		})
+	}
+}

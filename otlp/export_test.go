@@ -1,0 +1,449 @@
+package otlp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/otlp/genai"
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
+)
+
+func TestEverythingArrivesAtACollector(t *testing.T) {
+	t.Parallel()
+	s := &collectorServer{}
+	address, _ := serve(t, s, "127.0.0.1:0")
+	c := testConfig(address)
+	c.ResourceAttributes = map[string]string{"team": "ml"}
+	value := 12.
+	e := newExporter(t, c, oneCounter(&value), "OTEL_SERVICE_NAME=canary")
+	h, err := e.Meter().Float64Histogram("gen_ai.client.operation.duration", metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Record(t.Context(), 1.5, metric.WithAttributes(attribute.String("gen_ai.provider.name", "openai")))
+	e.export(t.Context())
+
+	got := s.received()
+	if len(got) != 1 {
+		t.Fatalf("got %d requests, want 1", len(got))
+	}
+	resource := map[string]string{}
+	for _, kv := range got[0].ResourceMetrics[0].Resource.Attributes {
+		resource[kv.Key] = kv.Value.GetStringValue()
+	}
+	for key, want := range map[string]string{"service.name": "canary", "service.version": "1.2.3", "service.instance.id": "i", "team": "ml"} {
+		if resource[key] != want {
+			t.Errorf("resource %s: got %q, want %q", key, resource[key], want)
+		}
+	}
+	found := map[string]*metricspb.Metric{}
+	for _, scope := range got[0].ResourceMetrics[0].ScopeMetrics {
+		if scope.Scope.Name != "aiperf-exporter" || scope.Scope.Version != "1.2.3" {
+			t.Errorf("scope: got %s %s, want aiperf-exporter 1.2.3", scope.Scope.Name, scope.Scope.Version)
+		}
+		for _, m := range scope.Metrics {
+			found[m.Name] = m
+		}
+	}
+	if got := found["aiperf.tokens"].GetSum().GetDataPoints()[0].GetAsDouble(); got != 12 {
+		t.Errorf("counter: got %v, want 12", got)
+	}
+	if diff := cmp.Diff([]uint64{0, 1, 0}, found["gen_ai.client.operation.duration"].GetHistogram().GetDataPoints()[0].BucketCounts); diff != "" {
+		t.Errorf("the histogram of an instrument has its own bounds; want -, got +:\n%s", diff)
+	}
+	if n := valueOf(t, e, exportsSeries, success); n != 1 {
+		t.Errorf("got %v successes, want 1", n)
+	}
+	if n := valueOf(t, e, pointsSeries, sent); n != 2 {
+		t.Errorf("got %v points sent, want 2", n)
+	}
+	if agents := s.headers[0].Get("user-agent"); !strings.HasPrefix(agents[0], "aiperf-exporter/1.2.3") {
+		t.Errorf("got the user agent %q", agents)
+	}
+}
+
+func TestFailuresAreCountedByReasonAndLosePlainlyNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err  error
+		want reason
+	}{
+		"a collector that is not ready":      {status.Error(codes.Unavailable, "x"), reasonUnavailable},
+		"a collector that refuses":           {status.Error(codes.InvalidArgument, "x"), reasonRefused},
+		"a collector without this service":   {status.Error(codes.Unimplemented, "x"), reasonRefused},
+		"wrong credentials":                  {status.Error(codes.Unauthenticated, "x"), reasonUnauthorized},
+		"a request that is too large for it": {status.Error(codes.ResourceExhausted, "grpc: received message larger than max"), reasonExhausted},
+		"a fault of the collector":           {status.Error(codes.Internal, "x"), reasonServer},
+		"an error without a status":          {errors.New("x"), reasonServer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &collectorServer{answer: func(n int) (*collectormetrics.ExportMetricsServiceResponse, error) {
+				if n < 2 {
+					return nil, c.err
+				}
+				return &collectormetrics.ExportMetricsServiceResponse{}, nil
+			}}
+			address, _ := serve(t, s, "127.0.0.1:0")
+			config := testConfig(address)
+			config.Temporality = Delta
+			value := 0.
+			e := newExporter(t, config, oneCounter(&value))
+			for range 3 {
+				value += 5
+				e.export(t.Context())
+			}
+			if n := valueOf(t, e, errorsSeries, string(c.want)); n != 2 {
+				t.Errorf("got %v errors of class %s, want 2", n, c.want)
+			}
+			if n := valueOf(t, e, exportsSeries, failure); n != 2 {
+				t.Errorf("got %v failed exports, want 2", n)
+			}
+			got := s.received()
+			if len(got) != 1 {
+				t.Fatalf("got %d requests, want 1", len(got))
+			}
+			if v := got[0].ResourceMetrics[0].ScopeMetrics[0].Metrics[0].GetSum().DataPoints[0].GetAsDouble(); v != 15 {
+				t.Errorf("got a difference of %v, want all 15", v)
+			}
+		})
+	}
+}
+
+func TestACollectorThatComesBackGetsWhatItMissed(t *testing.T) {
+	t.Parallel()
+	s := &collectorServer{}
+	address, stop := serve(t, s, "127.0.0.1:0")
+	c := testConfig(address)
+	c.Temporality = Delta
+	value := 1.
+	e := newExporter(t, c, oneCounter(&value))
+	e.export(t.Context())
+	stop()
+	for range 3 {
+		value++
+		e.export(t.Context())
+	}
+	if n := valueOf(t, e, errorsSeries, string(reasonUnavailable)); n < 3 {
+		t.Errorf("got %v errors, want 3", n)
+	}
+	serve(t, s, address)
+	e.wire.conn.ResetConnectBackoff() // instead of waiting for it
+	for len(s.received()) < 2 && t.Context().Err() == nil {
+		e.export(t.Context())
+	}
+	total := 0.
+	for _, r := range s.received() {
+		total += r.ResourceMetrics[0].ScopeMetrics[0].Metrics[0].GetSum().DataPoints[0].GetAsDouble()
+	}
+	if total != 4 {
+		t.Errorf("got %v in all, want 4", total)
+	}
+}
+
+func TestAnAnswerThatDoesNotComeIsATimeout(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	s := &collectorServer{answer: func(int) (*collectormetrics.ExportMetricsServiceResponse, error) {
+		<-hang
+		return nil, status.Error(codes.Unavailable, "late")
+	}}
+	address, _ := serve(t, s, "127.0.0.1:0")
+	c := testConfig(address)
+	c.Timeout = 50 * time.Millisecond
+	value := 1.
+	e := newExporter(t, c, oneCounter(&value))
+	e.export(t.Context())
+	close(hang)
+	if n := valueOf(t, e, errorsSeries, string(reasonTimeout)); n != 1 {
+		t.Errorf("got %v timeouts, want 1", n)
+	}
+}
+
+func TestAnAttemptThatFailsIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	s := &collectorServer{answer: func(n int) (*collectormetrics.ExportMetricsServiceResponse, error) {
+		if n == 0 {
+			return nil, status.Error(codes.Unavailable, "x")
+		}
+		return &collectormetrics.ExportMetricsServiceResponse{}, nil
+	}}
+	address, _ := serve(t, s, "127.0.0.1:0")
+	c := testConfig(address)
+	c.Retry = RetryConfig{Initial: time.Millisecond, Max: time.Millisecond, MaxElapsed: time.Minute}
+	value := 1.
+	e := newExporter(t, c, oneCounter(&value))
+	e.export(t.Context())
+	if valueOf(t, e, exportsSeries, success) != 1 || valueOf(t, e, errorsSeries, string(reasonUnavailable)) != 1 || len(s.received()) != 1 {
+		t.Errorf("got %v, want one success after one error", e.Families())
+	}
+}
+
+func TestWhatACollectorDoesNotTakeIsCountedAndNotSentAgain(t *testing.T) {
+	t.Parallel()
+	s := &collectorServer{answer: func(n int) (*collectormetrics.ExportMetricsServiceResponse, error) {
+		partial := &collectormetrics.ExportMetricsPartialSuccess{RejectedDataPoints: 1, ErrorMessage: "too old"}
+		if n > 0 {
+			partial = &collectormetrics.ExportMetricsPartialSuccess{ErrorMessage: "only a remark"}
+		}
+		return &collectormetrics.ExportMetricsServiceResponse{PartialSuccess: partial}, nil
+	}}
+	address, _ := serve(t, s, "127.0.0.1:0")
+	c := testConfig(address)
+	c.Temporality = Delta
+	value := 3.
+	e := newExporter(t, c, oneCounter(&value))
+	e.export(t.Context())
+	e.export(t.Context())
+	want := map[string]float64{rejected: 1, sent: 1}
+	for result, n := range want {
+		if got := valueOf(t, e, pointsSeries, result); got != n {
+			t.Errorf("%s: got %v, want %v", result, got, n)
+		}
+	}
+	if valueOf(t, e, exportsSeries, success) != 2 || valueOf(t, e, errorsSeries, string(reasonPartial)) != 1 {
+		t.Errorf("got %v, want two successes and one partial one", e.Families())
+	}
+	if v := s.received()[1].ResourceMetrics[0].ScopeMetrics[0].Metrics[0].GetSum().DataPoints[0].GetAsDouble(); v != 0 {
+		t.Errorf("got %v again, want nothing", v)
+	}
+}
+
+func TestRequestsAreNoLargerThanTheyMayBe(t *testing.T) {
+	t.Parallel()
+	for _, form := range []HistogramForm{Exponential, Explicit} {
+		o := observe(t, metrics.HistogramsBoth, 20)
+		random := rand.New(rand.NewPCG(1, 1))
+		for range 400 {
+			o.finish(o.targets[random.IntN(len(o.targets))], random)
+		}
+		s := &collectorServer{}
+		address, _ := serve(t, s, "127.0.0.1:0")
+		c := testConfig(address)
+		c.Histogram, c.MaxRequestSize, c.Temporality = form, minRequestSize, Delta
+		e := newExporter(t, c, o.registry)
+		e.export(t.Context())
+		requests, whole := s.received(), 0
+		for i, r := range requests {
+			size := proto.Size(r)
+			whole += size
+			if size > minRequestSize {
+				t.Errorf("%s: request %d has %d bytes, want at most %d", form, i, size, minRequestSize)
+			}
+		}
+		if len(requests) < 3 || whole/len(requests) < minRequestSize/2 {
+			t.Errorf("%s: got %d requests of %d bytes together; they should be well filled", form, len(requests), whole)
+		}
+		families, err := o.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := 0
+		for _, f := range families {
+			points += len(f.Metric)
+		}
+		if got := valueOf(t, e, pointsSeries, sent); got != float64(points) {
+			t.Errorf("%s: got %v points, want %d", form, got, points)
+		}
+	}
+}
+
+func TestHeadersAreThoseOfTheMomentAndNeverLogged(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "headers")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("# of the team\nAuthorization: Bearer first-secret-token\n\n")
+	s := &collectorServer{answer: func(n int) (*collectormetrics.ExportMetricsServiceResponse, error) {
+		token := "first-secret-token"
+		if n > 0 {
+			token = "second-secret-token, once first-secret-token,"
+		}
+		return nil, status.Errorf(codes.Unauthenticated, "who is %s of tenant-secret?", token)
+	}}
+	address, _ := serve(t, s, "127.0.0.1:0")
+	c := testConfig(address)
+	c.Headers, c.HeadersFile = map[string]secret.Secret{"X-Tenant": "tenant-secret", "authorization": "overridden"}, file
+	value := 1.
+	e := newExporter(t, c, oneCounter(&value))
+	var log bytes.Buffer
+	e.warnings.logger = slog.New(slog.NewTextHandler(&log, nil))
+	now := time.Now()
+	e.warnings.now = func() time.Time { return now }
+	export := func() {
+		e.export(t.Context())
+		now = now.Add(warnEvery)
+	}
+	export()
+	write("authorization: Bearer second-secret-token\n")
+	export()
+	write("no header\n")
+	export()
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	export()
+	var got []string
+	for _, md := range s.headers {
+		got = append(got, md.Get("authorization")[0]+" "+md.Get("x-tenant")[0])
+	}
+	second := "Bearer second-secret-token tenant-secret"
+	if diff := cmp.Diff([]string{"Bearer first-secret-token tenant-secret", second, second, second}, got); diff != "" {
+		t.Errorf("headers, want -, got +:\n%s", diff)
+	}
+	if text := log.String(); strings.Contains(text, "secret-token") || strings.Contains(text, "tenant-secret") || !strings.Contains(text, "line 1") {
+		t.Errorf("the log shows a secret, or not what is wrong with the file:\n%s", text)
+	}
+}
+
+func TestAFileOfHeadersThatCannotBeReadIsAnErrorAtTheStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"large": strings.Repeat("a: b\n", maxHeadersFile), "no-colon": "authorization Bearer x", "reserved": "grpc-timeout: 1", "control": "a: b\x01",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := testConfig("127.0.0.1:1")
+		c.HeadersFile = path
+		if _, err := New(c, Deps{Clock: metrics.NewSystemClock(), Logger: discard()}); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: got %v, want an error that names the file", name, err)
+		}
+	}
+	c := testConfig("127.0.0.1:1")
+	c.HeadersFile = filepath.Join(dir, "absent")
+	if _, err := New(c, Deps{Clock: metrics.NewSystemClock(), Logger: discard()}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want that the file is not there", err)
+	}
+}
+
+func TestWarningsComeOnceAMinute(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	now := time.Now()
+	w := &warnings{logger: slog.New(slog.NewTextHandler(&log, nil)), now: func() time.Time { return now }}
+	for i := range 130 {
+		w.warn("p", fmt.Errorf("number %d", i))
+		now = now.Add(time.Second)
+	}
+	if got := strings.Count(log.String(), "\n"); got != 3 {
+		t.Errorf("got %d lines, want 3:\n%s", got, log.String())
+	}
+	if !strings.Contains(log.String(), "withheld=59") {
+		t.Errorf("want the number of those that were withheld:\n%s", log.String())
+	}
+}
+
+func TestTheLastExportIsMadeWhenTheProgramEnds(t *testing.T) {
+	t.Parallel()
+	s := &collectorServer{}
+	address, _ := serve(t, s, "127.0.0.1:0")
+	c := testConfig(address)
+	c.Interval, c.Traces = time.Hour, TracesConfig{Enabled: true, Ratio: 1}
+	value := 7.
+	e := newExporter(t, c, oneCounter(&value))
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.Run(ctx)
+	}()
+	trace := metrics.Trace{ID: [16]byte{1, 2}, Span: [8]byte{3}, Sampled: true}
+	_, span := e.Tracer().Start(genai.WithSpan(t.Context(), trace), "chat m")
+	span.End()
+	end()
+	<-ended
+	if got := s.received(); len(got) != 1 {
+		t.Errorf("got %d requests for metrics, want 1", len(got))
+	}
+	if len(s.traces) != 1 {
+		t.Fatalf("got %d requests for spans, want 1", len(s.traces))
+	}
+	got := s.traces[0].ResourceSpans[0].ScopeSpans[0].Spans[0]
+	if !bytes.Equal(got.TraceId, trace.ID[:]) || !bytes.Equal(got.SpanId, trace.Span[:]) || got.Name != "chat m" {
+		t.Errorf("got the span %v, want that of the context", got)
+	}
+	if n := valueOf(t, e, spansSeries, sent); n != 1 {
+		t.Errorf("got %v spans sent, want 1", n)
+	}
+}
+
+func TestRunExportsEachInterval(t *testing.T) {
+	t.Parallel()
+	s := &collectorServer{got: make(chan struct{})}
+	address, _ := serve(t, s, "127.0.0.1:0")
+	c := testConfig(address)
+	c.Interval = 10 * time.Millisecond
+	value := 7.
+	e := newExporter(t, c, oneCounter(&value))
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.Run(ctx)
+	}()
+	for range 3 {
+		<-s.got
+	}
+	end()
+	<-ended
+	if got := len(s.received()); got < 3 {
+		t.Errorf("got %d exports, want at least 3", got)
+	}
+}
+
+func TestSpansAreDroppedWhenTooManyWait(t *testing.T) {
+	t.Parallel()
+	c := testConfig("127.0.0.1:1")
+	c.Traces.Enabled = true
+	value := 1.
+	e := newExporter(t, c, oneCounter(&value))
+	for range maxSpansWaiting + 5 {
+		_, span := e.Tracer().Start(t.Context(), "x")
+		span.End()
+	}
+	if n := valueOf(t, e, spansSeries, dropped); n != 5 {
+		t.Errorf("got %v dropped, want 5", n)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	e.queue.run(ctx, ctx) // nobody is there
+	if n := valueOf(t, e, spansSeries, lost); n != maxSpansWaiting {
+		t.Errorf("got %v lost, want %d", n, maxSpansWaiting)
+	}
+}
+
+func TestAPanicStaysInThisRoom(t *testing.T) {
+	t.Parallel()
+	c := testConfig("127.0.0.1:1")
+	e := newExporter(t, c, nil)
+	e.export(t.Context())
+	if n := valueOf(t, e, errorsSeries, string(reasonInternal)); n != 1 {
+		t.Errorf("got %v, want 1", n)
+	}
+}
