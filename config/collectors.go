@@ -7,7 +7,6 @@ import (
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/gpu"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server"
-	"github.com/aiperf-exporter/aiperf-exporter/invalid"
 )
 
 // Collectors is the block `collectors:`: what is read from others.
@@ -83,20 +82,11 @@ func (c *Config) collectorReferences() []reference {
 
 // validateGPUs checks that no GPU is said to serve two targets: its joules would count twice.
 func (c *Config) validateGPUs() []error {
-	var errs []error
-	owner := map[string]int{}
+	selectors := map[string]gpu.Selector{}
 	for i := range c.Targets {
-		t := &c.Targets[i]
-		if !t.Enabled {
-			continue
-		}
-		for j, uuid := range t.GPUs.UUIDs {
-			if first, taken := owner[uuid]; taken {
-				errs = append(errs, invalid.Key(fmt.Sprintf("targets[%d].gpus.uuids[%d]", i, j), "%q already serves targets[%d]", uuid, first))
-				continue
-			}
-			owner[uuid] = i
+		if t := &c.Targets[i]; t.Enabled {
+			selectors[fmt.Sprintf("targets[%d].gpus", i)] = t.GPUs
 		}
 	}
-	return errs
+	return gpu.Overlaps(selectors)
 }

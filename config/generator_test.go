@@ -51,7 +51,7 @@ func TestAFiveLineTargetRunsWithDefaults(t *testing.T) {
 		Targets: []generator.TargetConfig{{
 			Name: "a", URL: "http://127.0.0.1:8000", Model: "m", Endpoint: protocol,
 			WorkloadName: "default", Workload: workload.DefaultConfig(), LoadName: "default", Load: load.DefaultConfig(),
-			SLOs: []metrics.SLO{}, Budget: budget.DefaultConfig(), Fingerprint: answer.DefaultFingerprintConfig(), Accounting: metrics.Estimated, Seed: got.Targets[0].Seed,
+			SLOs: []metrics.SLO{}, Budget: budget.DefaultConfig(), Fingerprint: answer.DefaultFingerprintConfig(), MachineCost: metrics.DefaultCostConfig(), Accounting: metrics.Estimated, Seed: got.Targets[0].Seed,
 		}},
 	}
 	if diff := cmp.Diff(want, got, withoutClients()); diff != "" {
@@ -110,11 +110,11 @@ targets:
 					{Name: "b", Objective: 0.99, Window: 30 * 24 * time.Hour, CountDrops: true, Thresholds: []metrics.Threshold{{Metric: metrics.SLOPerUserThroughput, Limit: 20}}},
 					{Name: "a", Objective: 0.9, Window: 24 * time.Hour, CountDrops: true, Thresholds: []metrics.Threshold{{Metric: metrics.SLOTimeToFirstToken, Limit: 5e8}}},
 				},
-				Budget: budget.DefaultConfig(), Fingerprint: answer.DefaultFingerprintConfig(), Accounting: metrics.EvenSpread, Seed: 9, Labels: map[string]string{"team": "ml"},
+				Budget: budget.DefaultConfig(), Fingerprint: answer.DefaultFingerprintConfig(), MachineCost: metrics.DefaultCostConfig(), Accounting: metrics.EvenSpread, Seed: 9, Labels: map[string]string{"team": "ml"},
 			},
 			{
 				Name: "first", URL: "http://h", Model: "m", Endpoint: chat, WorkloadName: "default", Workload: short, LoadName: "default", Load: slow,
-				SLOs: []metrics.SLO{}, Budget: budget.DefaultConfig(), Fingerprint: answer.DefaultFingerprintConfig(), Accounting: metrics.Estimated, Seed: 1,
+				SLOs: []metrics.SLO{}, Budget: budget.DefaultConfig(), Fingerprint: answer.DefaultFingerprintConfig(), MachineCost: metrics.DefaultCostConfig(), Accounting: metrics.Estimated, Seed: 1,
 			},
 		},
 	}

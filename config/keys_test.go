@@ -138,6 +138,7 @@ func TestKeysThatNameFilesAreFound(t *testing.T) {
 		"http_clients.*.tls_config.ca_file",
 		"http_clients.*.tls_config.cert_file",
 		"http_clients.*.tls_config.key_file",
+		"otlp.headers_file", "otlp.tls_config.ca_file", "otlp.tls_config.cert_file", "otlp.tls_config.key_file",
 		"secrets.*.file",
 		"targets[].endpoint.api_key_file", "targets[].expect[].json_schema_file", "targets[].fingerprint.baseline_file",
 		"workloads.*.audio.folder",

@@ -52,14 +52,20 @@ func (t *Target) references() []reference {
 	return refs
 }
 
+// resolve checks that what is named exists.
+func (c *Config) resolve(ref reference, path string) []error {
+	names := c.entryNames()[ref.block]
+	if ref.implied || slices.Contains(names, ref.name) {
+		return nil
+	}
+	return []error{invalid.Key(path, "there is no entry %q under %s%s", ref.name, ref.block, didYouMean(ref.name, names))}
+}
+
 // validateReferences checks that everything a target names exists, once.
 func (c *Config) validateReferences(t *Target, path string) []error {
 	var errs []error
-	entries := c.entryNames()
 	for _, ref := range t.references() {
-		if names := entries[ref.block]; !ref.implied && !slices.Contains(names, ref.name) {
-			errs = append(errs, invalid.Key(path+"."+ref.key, "there is no entry %q under %s%s", ref.name, ref.block, didYouMean(ref.name, names)))
-		}
+		errs = append(errs, c.resolve(ref, path+"."+ref.key)...)
 	}
 	for i, name := range t.SLO {
 		if slices.Index(t.SLO, name) < i {
@@ -87,6 +93,9 @@ func (c *Config) warnings() []error {
 			out = append(out, invalid.Key("http_clients."+name+".tls_config.insecure_skip_verify",
 				"certificates are not verified: anybody on the way can read and change requests, credentials among them"))
 		}
+	}
+	if c.OTLP.TLS.InsecureSkipVerify {
+		out = append(out, invalid.Key("otlp.tls_config.insecure_skip_verify", "certificates are not verified: anybody on the way can read and change what is sent"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Workloads)) {
 		wl := c.Workloads[name]

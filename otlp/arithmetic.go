@@ -18,6 +18,7 @@ func (sumPoints) times(p *sumPoint) (start, at time.Time) { return p.StartTime, 
 func (sumPoints) empty(p *sumPoint) bool                  { return p.Value == 0 }
 func (sumPoints) plus(a, b *sumPoint) sumPoint            { return withValue(b, a.Value+b.Value) }
 func (sumPoints) minus(now, before *sumPoint) sumPoint    { return withValue(now, now.Value-before.Value) }
+
 func (sumPoints) restarted(before, now *sumPoint) bool {
 	return now.Value < before.Value || now.StartTime.After(before.StartTime)
 }
@@ -123,7 +124,7 @@ func floatHistogram(h metricdata.Histogram[int64]) metricdata.Histogram[float64]
 }
 
 func floatExemplars(exemplars []metricdata.Exemplar[int64]) []metricdata.Exemplar[float64] {
-	var out []metricdata.Exemplar[float64]
+	out := make([]metricdata.Exemplar[float64], 0, len(exemplars))
 	for _, e := range exemplars {
 		out = append(out, metricdata.Exemplar[float64]{
 			FilteredAttributes: e.FilteredAttributes, Time: e.Time, Value: float64(e.Value), SpanID: e.SpanID, TraceID: e.TraceID,

@@ -11,7 +11,8 @@ import (
 
 // Config is the block `otlp:`.
 //
-// The comments of its fields are the reference that users read, docs/configuration.md.
+// The comments of its fields are the reference that users read, docs/configuration.md. What the file does not say, the environment may,
+// see FromEnvironment.
 type Config struct {
 	// whether anything is sent
 	Enabled bool `koanf:"enabled" yaml:"enabled"`
@@ -36,7 +37,8 @@ type Config struct {
 	// since when values are counted: `cumulative` (since the series began), `delta` (counters and histograms since the last export that
 	// arrived), or `lowmemory` (histograms like `delta`, counters like `cumulative`)
 	Temporality Temporality `koanf:"temporality" yaml:"temporality"`
-	// form of histograms: `exponential` or `explicit`. One that was not measured in that form is sent as it is
+	// form of histograms: `exponential` or `explicit`. One that was not measured in that form is sent as it is, and those of the GenAI conventions
+	// have the bounds that these ask for
 	Histogram HistogramForm `koanf:"histogram" yaml:"histogram"`
 	// attributes of the resource, beside those of the environment
 	ResourceAttributes map[string]string `koanf:"resource_attributes" yaml:"resource_attributes,omitempty"`

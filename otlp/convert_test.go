@@ -30,7 +30,7 @@ var (
 // samePoints compares metric data by what is in it.
 var samePoints = cmp.Options{
 	cmp.Comparer(func(a, b attribute.Set) bool { return a.Equals(&b) }),
-	cmp.Comparer(func(a, b attribute.Value) bool { return a.Emit() == b.Emit() && a.Type() == b.Type() }),
+	cmp.Comparer(func(a, b attribute.Value) bool { return a.String() == b.String() && a.Type() == b.Type() }),
 	cmp.Comparer(func(a, b metricdata.Extrema[float64]) bool { return a == b }),
 	cmpopts.EquateEmpty(),
 }
@@ -43,8 +43,8 @@ func set(labels ...string) attribute.Set {
 	return attribute.NewSet(out...)
 }
 
-// family reads one in protobuf's text form. %CREATED% stands for created, in seconds.
-func family(t testing.TB, text string) *dto.MetricFamily {
+// family reads one in protobuf's text form. Counters and histograms are created at that instant.
+func family(t *testing.T, text string) *dto.MetricFamily {
 	t.Helper()
 	f := &dto.MetricFamily{}
 	if err := prototext.Unmarshal([]byte(text), f); err != nil {

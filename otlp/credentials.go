@@ -52,7 +52,7 @@ func (c *fileCredentials) ServerHandshake(net.Conn) (net.Conn, credentials.AuthI
 
 // Info implements credentials.TransportCredentials.
 func (c *fileCredentials) Info() credentials.ProtocolInfo {
-	return credentials.ProtocolInfo{SecurityProtocol: "tls", ServerName: c.files.ServerName}
+	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
 }
 
 // Clone implements credentials.TransportCredentials.

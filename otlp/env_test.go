@@ -25,17 +25,20 @@ func TestTheEnvironmentFillsInWhatTheFileMayOverride(t *testing.T) {
 		{"an empty variable counts as none", []string{"OTEL_EXPORTER_OTLP_TIMEOUT=", "OTEL_EXPORTER_OTLP_COMPRESSION= "}, func(*Config) {}},
 		{"endpoint", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4317"}, func(c *Config) { c.Endpoint = "http://c:4317" }},
 		{
-			"that of metrics wins, whatever the order", []string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=https://m", "OTEL_EXPORTER_OTLP_ENDPOINT=http://c"},
+			"that of metrics wins, whatever the order",
+			[]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=https://m", "OTEL_EXPORTER_OTLP_ENDPOINT=http://c"},
 			func(c *Config) { c.Endpoint = "https://m" },
 		},
 		{
-			"headers are unescaped", []string{"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20abc%3D, x-tenant = eu ,"},
+			"headers are unescaped",
+			[]string{"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20abc%3D, x-tenant = eu ,"},
 			func(c *Config) {
 				c.Headers = map[string]secret.Secret{"authorization": "Bearer abc=", "x-tenant": "eu"}
 			},
 		},
 		{
-			"headers of metrics take the place of the others", []string{"OTEL_EXPORTER_OTLP_HEADERS=a=1", "OTEL_EXPORTER_OTLP_METRICS_HEADERS=b=2"},
+			"headers of metrics take the place of the others",
+			[]string{"OTEL_EXPORTER_OTLP_HEADERS=a=1", "OTEL_EXPORTER_OTLP_METRICS_HEADERS=b=2"},
 			func(c *Config) { c.Headers = map[string]secret.Secret{"b": "2"} },
 		},
 		{"timeout in milliseconds", []string{"OTEL_EXPORTER_OTLP_TIMEOUT=2500"}, func(c *Config) { c.Timeout = 2500 * time.Millisecond }},
@@ -62,11 +65,13 @@ func TestTheEnvironmentFillsInWhatTheFileMayOverride(t *testing.T) {
 		{"insecure for metrics only in name", []string{"OTEL_EXPORTER_OTLP_INSECURE=true", "OTEL_EXPORTER_OTLP_METRICS_INSECURE=false"}, func(*Config) {}},
 		{"temporality", []string{"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=LowMemory"}, func(c *Config) { c.Temporality = LowMemory }},
 		{
-			"explicit histograms", []string{"OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION=explicit_bucket_histogram"},
+			"explicit histograms",
+			[]string{"OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION=explicit_bucket_histogram"},
 			func(c *Config) { c.Histogram = Explicit },
 		},
 		{
-			"exponential histograms", []string{"OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION=base2_exponential_bucket_histogram"},
+			"exponential histograms",
+			[]string{"OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION=base2_exponential_bucket_histogram"},
 			func(c *Config) { c.Histogram = Exponential },
 		},
 	} {
@@ -129,7 +134,8 @@ func TestTheResourceIsWhatTheFileThenTheEnvironmentThenTheProgramSays(t *testing
 			"service.name": "y", "team": "a,b", "k8s.pod.name": "q",
 		}},
 		{
-			"the file", map[string]string{"service.name": "z", "team": "c", "telemetry.sdk.name": "mine", "service.version": ""},
+			"the file",
+			map[string]string{"service.name": "z", "team": "c", "telemetry.sdk.name": "mine", "service.version": ""},
 			[]string{"OTEL_RESOURCE_ATTRIBUTES=team=a", "OTEL_SERVICE_NAME=y"},
 			map[string]string{"service.name": "z", "team": "c", "telemetry.sdk.name": "opentelemetry", "service.version": ""},
 		},

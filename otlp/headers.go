@@ -91,7 +91,7 @@ func readHeaders(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("headers file: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read from
 	text, err := io.ReadAll(io.LimitReader(f, maxHeadersFile+1))
 	switch {
 	case err != nil:

@@ -81,8 +81,8 @@ func TestNamesSayNeitherTotalNorUnit(t *testing.T) {
 		{Name: "aiperf_target_up", Kind: metrics.Gauge},
 		{Name: "aiperf_server_kv_transfer_bytes_total", Kind: metrics.Counter, Unit: "bytes"},
 		{Name: "aiperf_server_kv_transfer_seconds", Kind: metrics.Histogram, Unit: "seconds"},
-		{Name: "aiperf_server_queue_seconds", Kind: metrics.Histogram, Unit: "seconds"},
-		{Name: "aiperf_server_queue_seconds_total", Kind: metrics.Counter, Unit: "seconds"},
+		{Name: "aiperf_server_wait_seconds", Kind: metrics.Histogram, Unit: "seconds"},
+		{Name: "aiperf_server_wait_seconds_total", Kind: metrics.Counter, Unit: "seconds"},
 	}
 	names := newNamer(table)
 	for family, want := range map[string]naming{
@@ -98,8 +98,8 @@ func TestNamesSayNeitherTotalNorUnit(t *testing.T) {
 		"aiperf_server_kv_transfer_bytes_total": {"aiperf.server.kv_transfer.bytes", "By"},
 		"aiperf_server_kv_transfer_seconds":     {"aiperf.server.kv_transfer.seconds", "s"},
 		// Without _total, they would be the same even with them.
-		"aiperf_server_queue_seconds":       {"aiperf.server.queue_seconds", "s"},
-		"aiperf_server_queue_seconds_total": {"aiperf.server.queue_seconds_total", "s"},
+		"aiperf_server_wait_seconds":       {"aiperf.server.wait_seconds", "s"},
+		"aiperf_server_wait_seconds_total": {"aiperf.server.wait_seconds_total", "s"},
 		// Not in the table.
 		"aiperf_exporter_build_info": {"aiperf.exporter.build_info", ""},
 		"go_goroutines":              {"go_goroutines", ""},

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -96,9 +97,7 @@ func conventions(c *Config) map[string]convention {
 		names map[string]convention
 	}{{c.ServerSemconv, serverConventions}, {c.HardwareSemconv, hardwareConventions}} {
 		if wanted.on {
-			for family, second := range wanted.names {
-				out[family] = second
-			}
+			maps.Copy(out, wanted.names)
 		}
 	}
 	return out

@@ -90,7 +90,7 @@ func attributeSize(kv attribute.KeyValue) int {
 	if kv.Value.Type() == attribute.STRING {
 		return attributeBytes + len(kv.Key) + len(kv.Value.AsString())
 	}
-	return attributeBytes + len(kv.Key) + len(kv.Value.Emit())
+	return attributeBytes + len(kv.Key) + len(kv.Value.String())
 }
 
 // varints is how many bytes counts take, each seven bits of a byte.

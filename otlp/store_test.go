@@ -21,7 +21,6 @@ type frozen []*dto.MetricFamily
 
 func (f frozen) Gather() ([]*dto.MetricFamily, error) { return f, nil }
 
-// upTo adds up what lies at or below each bound of a scrape, from what was sent, so that both are said alike.
 func TestWhatIsSentIsWhatAScrapeShows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []metrics.HistogramKind{metrics.HistogramsBoth, metrics.HistogramsClassic, metrics.HistogramsNative} {

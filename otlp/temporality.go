@@ -134,34 +134,32 @@ func (d *deltas) withGone(out []metricdata.ScopeMetrics) []metricdata.ScopeMetri
 func (d *deltas) gone(id identity) (about *header, data metricdata.Aggregation, forgotten bool) {
 	switch id.kind {
 	case aSum:
-		g, points, forgotten := goneOf(d.sums, id, d.round)
-		if len(points) == 0 {
-			return nil, nil, forgotten
+		var points []sumPoint
+		if about, points, forgotten = goneOf(d.sums, id, d.round); len(points) > 0 {
+			data = metricdata.Sum[float64]{Temporality: metricdata.DeltaTemporality, IsMonotonic: true, DataPoints: points}
 		}
-		return &g.header, metricdata.Sum[float64]{Temporality: metricdata.DeltaTemporality, IsMonotonic: true, DataPoints: points}, false
 	case aHistogram:
-		g, points, forgotten := goneOf(d.histograms, id, d.round)
-		if len(points) == 0 {
-			return nil, nil, forgotten
+		var points []histogramPoint
+		if about, points, forgotten = goneOf(d.histograms, id, d.round); len(points) > 0 {
+			data = metricdata.Histogram[float64]{Temporality: metricdata.DeltaTemporality, DataPoints: points}
 		}
-		return &g.header, metricdata.Histogram[float64]{Temporality: metricdata.DeltaTemporality, DataPoints: points}, false
 	case anExponential:
+		var points []exponentialPoint
+		if about, points, forgotten = goneOf(d.exponentials, id, d.round); len(points) > 0 {
+			data = metricdata.ExponentialHistogram[float64]{Temporality: metricdata.DeltaTemporality, DataPoints: points}
+		}
 	}
-	g, points, forgotten := goneOf(d.exponentials, id, d.round)
-	if len(points) == 0 {
-		return nil, nil, forgotten
-	}
-	return &g.header, metricdata.ExponentialHistogram[float64]{Temporality: metricdata.DeltaTemporality, DataPoints: points}, false
+	return about, data, forgotten
 }
 
-func goneOf[P any](groups map[identity]*group[P], id identity, round uint64) (g *group[P], points []P, forgotten bool) {
-	g = groups[id]
+func goneOf[P any](groups map[identity]*group[P], id identity, round uint64) (about *header, points []P, forgotten bool) {
+	g := groups[id]
 	points = g.gone(round)
 	if len(g.tracks) == 0 {
 		delete(groups, id)
-		return g, nil, true
+		return &g.header, nil, true
 	}
-	return g, points, false
+	return &g.header, points, false
 }
 
 // arrived notes that a request, made of what turn gave last, has arrived.

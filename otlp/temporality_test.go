@@ -243,10 +243,15 @@ func TestNothingIsKeptOfMetricsThatAreGone(t *testing.T) {
 
 func TestLowMemoryLeavesCountersCumulative(t *testing.T) {
 	t.Parallel()
-	given := append(counter(reading, map[string]float64{"a": 1}, nil)[0].Metrics, metricdata.Metrics{Name: "h", Data: metricdata.Histogram[int64]{
-		Temporality: metricdata.CumulativeTemporality, DataPoints: []metricdata.HistogramDataPoint[int64]{{Count: 1, Sum: 3, BucketCounts: []uint64{1}}},
-	}}, metricdata.Metrics{Name: "g", Data: metricdata.Gauge[int64]{}}, metricdata.Metrics{Name: "s", Data: metricdata.Summary{}},
-		metricdata.Metrics{Name: "u", Data: metricdata.Sum[int64]{Temporality: metricdata.CumulativeTemporality}})
+	given := []metricdata.Metrics{
+		counter(reading, map[string]float64{"a": 1}, nil)[0].Metrics[0],
+		{Name: "h", Data: metricdata.Histogram[int64]{
+			Temporality: metricdata.CumulativeTemporality, DataPoints: []metricdata.HistogramDataPoint[int64]{{Count: 1, Sum: 3, BucketCounts: []uint64{1}}},
+		}},
+		{Name: "g", Data: metricdata.Gauge[int64]{}},
+		{Name: "s", Data: metricdata.Summary{}},
+		{Name: "u", Data: metricdata.Sum[int64]{Temporality: metricdata.CumulativeTemporality}},
+	}
 	for temporality, want := range map[Temporality][]metricdata.Temporality{
 		Delta:     {metricdata.DeltaTemporality, metricdata.DeltaTemporality, 0, 0, metricdata.CumulativeTemporality},
 		LowMemory: {metricdata.CumulativeTemporality, metricdata.DeltaTemporality, 0, 0, metricdata.CumulativeTemporality},
@@ -308,7 +313,7 @@ func TestExponentialDifferencesHoldWhenTheResolutionFalls(t *testing.T) {
 		},
 		{
 			name: "a higher resolution", restarted: true,
-			now: exponentialPoint{Count: 11, Scale: 4, ZeroCount: 1, ZeroThreshold: 1e-6},
+			now: exponentialPoint{Count: 37, Scale: 4, ZeroCount: 1, ZeroThreshold: 1e-6, PositiveBucket: buckets(-3, 9, 9, 9, 9)},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -331,5 +336,29 @@ func TestExponentialDifferencesHoldWhenTheResolutionFalls(t *testing.T) {
 				t.Errorf("the sum of both is not the later one: %+v", whole)
 			}
 		})
+	}
+}
+
+func TestExemplarsAreThoseOfTheWindow(t *testing.T) {
+	t.Parallel()
+	point := func(at time.Time) []metricdata.ScopeMetrics {
+		return []metricdata.ScopeMetrics{{Metrics: []metricdata.Metrics{{Name: "h", Data: metricdata.Histogram[float64]{
+			Temporality: metricdata.CumulativeTemporality, DataPoints: []histogramPoint{{
+				StartTime: began, Time: at, Count: 2, BucketCounts: []uint64{2},
+				Exemplars: []metricdata.Exemplar[float64]{{Value: 1, Time: began.Add(time.Second)}, {Value: 2, Time: began.Add(90 * time.Second)}},
+			}},
+		}}}}}
+	}
+	d := newDeltas(Delta)
+	for i, want := range [][]float64{{1, 2}, {2}, {}} {
+		out := d.turn(point(began.Add(time.Duration(i+1) * time.Minute)))
+		got := []float64{}
+		for _, e := range out[0].Metrics[0].Data.(metricdata.Histogram[float64]).DataPoints[0].Exemplars {
+			got = append(got, e.Value)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("export %d: want -, got +:\n%s", i, diff)
+		}
+		d.arrived(out)
 	}
 }

@@ -58,7 +58,7 @@ func (g *group[P]) see(p *P, round uint64) P {
 		t = &track[P]{since: start}
 		g.tracks[key] = t
 	case g.how.restarted(t.last, p):
-		t.carry, t.sent = nil, nil
+		t.carry, t.sent = t.pending(g.how), nil
 		if t.carry == nil && start.After(t.since) {
 			t.since = start
 		}

@@ -25,12 +25,12 @@ type warnings struct {
 func (w *warnings) warn(what string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now := w.now(); now.Before(w.next) {
+	now := w.now()
+	if now.Before(w.next) {
 		w.withheld++
 		return
-	} else {
-		w.next = now.Add(warnEvery)
 	}
+	w.next = now.Add(warnEvery)
 	if w.redact != nil {
 		err = errors.New(w.redact(err.Error()))
 	}

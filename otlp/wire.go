@@ -51,6 +51,9 @@ func dial(c *Config, version string, tally *tally, warnings *warnings) (*wire, e
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: c.Timeout}),
 		grpc.WithDisableServiceConfig(), // a name server must not change how we send
 	}
+	if c.TLS.ServerName != "" {
+		options = append(options, grpc.WithAuthority(c.TLS.ServerName))
+	}
 	if c.Compression == compressionGzip {
 		options = append(options, grpc.WithDefaultCallOptions(grpc.UseCompressor(gzip.Name)))
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,7 +18,28 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 // runs are what the writers are shown with.
 func runs() map[string]func() *Report {
-	return map[string]func() *Report{"mixed": mixedRun, "failed": failedRun, "plain": plainRun, "reasoning": reasoningRun}
+	return map[string]func() *Report{"mixed": mixedRun, "failed": failedRun, "plain": plainRun, "reasoning": reasoningRun, "powered": poweredRun}
+}
+
+// poweredRun has GPUs, of one of which the energy is not known, and a server.
+func poweredRun() *Report {
+	unknown := gpu(1, "GPU-b")
+	unknown.Energy = metrics.Value{}
+	r := measuredRun(gpu(0, "GPU-a"), unknown)
+	meta := r.Meta
+	meta.Servers = NewServerWindow(5 * time.Second)
+	for _, second := range []int64{1, 5} {
+		meta.Servers.Observe(meta.Target, "10.0.0.1:8000", second*1e9, page(1000+100*float64(second)))
+	}
+	c := NewCollector(nil)
+	for _, s := range r.samples {
+		record := s.record
+		for i := range int64(20) {
+			record.Content = append(record.Content, record.Time.Start+(50+10*i)*ms)
+		}
+		add(c, &record)
+	}
+	return c.Report(meta)
 }
 
 // failedRun has no success, hence no figure of one.

@@ -46,7 +46,7 @@ func noteOthers(r *Report, add func(bool, string, ...any)) {
 		for _, platform := range []Platform{NVIDIA, AMD} {
 			e := g.energyOf(platform)
 			add(e.devices > 0 && e.known == 0, "no energy: no GPU was read close to both ends of the run")
-			add(e.known > 0 && e.known < e.devices, "energy of %d of %s: the others were not read close to both ends of the run",
+			add(e.known > 0 && e.known < e.devices, "energy of %d of %s: the others were not read close to both ends of the run, so nothing is divided by it",
 				e.known, count(int64(e.devices), "GPU"))
 			add(e.integrated > 0, "energy of %s is the area under readings of its power, not a counter", count(int64(e.integrated), "GPU"))
 		}

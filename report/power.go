@@ -48,38 +48,39 @@ type efficiency struct {
 // powerFigure is one of them: what stands behind the platform in AIPerf's tag.
 type powerFigure struct {
 	tag, header, unit string
+	sum               bool // of GPUs, and so too small if some are not known; ratios of it would be wrong
 	of                func(*efficiency) (float64, bool)
 }
 
 // power lists them in AIPerf's order. AIPerf's total power is the sum of the mean readings and its average power energy by time; here both are
 // energy by time, the throughputs' time.
 var power = []powerFigure{
-	{"total_gpu_power", "Total GPU Power", "W", averagePower},
-	{"average_gpu_power", "Average GPU Power", "W", averagePower},
-	{"total_gpu_energy", "Total GPU Energy", "J", func(e *efficiency) (float64, bool) { return e.joules, true }},
-	{"output_tokens_per_joule", "Output Tokens per Joule", "tokens/J", func(e *efficiency) (float64, bool) {
+	{"total_gpu_power", "Total GPU Power", "W", true, averagePower},
+	{"average_gpu_power", "Average GPU Power", "W", true, averagePower},
+	{"total_gpu_energy", "Total GPU Energy", "J", true, func(e *efficiency) (float64, bool) { return e.joules, true }},
+	{"output_tokens_per_joule", "Output Tokens per Joule", "tokens/J", false, func(e *efficiency) (float64, bool) {
 		tokens, ok := e.figure("total_osl")
 		return divide(tokens, e.joules, ok)
 	}},
-	{"energy_per_output_token", "Energy per Output Token", "mJ/token", func(e *efficiency) (float64, bool) {
+	{"energy_per_output_token", "Energy per Output Token", "mJ/token", false, func(e *efficiency) (float64, bool) {
 		tokens, ok := e.figure("total_osl")
 		return divide(1e3*e.joules, tokens, ok)
 	}},
-	{"energy_per_total_token", "Energy per Total Token", "mJ/token", func(e *efficiency) (float64, bool) {
+	{"energy_per_total_token", "Energy per Total Token", "mJ/token", false, func(e *efficiency) (float64, bool) {
 		output, some := e.figure("total_osl")
 		input, ok := e.figure("total_isl")
 		return divide(1e3*e.joules, input+output, ok || some)
 	}},
-	{"energy_per_request", "Energy per Request", "joules/request", perRequest},
-	{"energy_per_user", "Energy per User", "joules/user", func(e *efficiency) (float64, bool) { return share(e.joules, e.users) }},
-	{"energy_delay_product", "Energy Delay Product", "J*s", func(e *efficiency) (float64, bool) {
+	{"energy_per_request", "Energy per Request", "joules/request", false, perRequest},
+	{"energy_per_user", "Energy per User", "joules/user", false, func(e *efficiency) (float64, bool) { return share(e.joules, e.users) }},
+	{"energy_delay_product", "Energy Delay Product", "J*s", false, func(e *efficiency) (float64, bool) {
 		each, ok := perRequest(e)
 		latency, known := e.figure("request_latency")
 		return each * latency / 1e3, ok && known
 	}},
-	{"performance_per_watt", "Performance per Watt", "requests/sec/W", perWatt("request_throughput")},
-	{"output_tps_per_watt", "Output Tokens per Second per Watt", "tokens/sec/W", perWatt("output_token_throughput")},
-	{"goodput_per_watt", "Goodput per Watt", "good-req/s/W", perWatt("goodput")},
+	{"performance_per_watt", "Performance per Watt", "requests/sec/W", false, perWatt("request_throughput")},
+	{"output_tps_per_watt", "Output Tokens per Second per Watt", "tokens/sec/W", false, perWatt("output_token_throughput")},
+	{"goodput_per_watt", "Goodput per Watt", "good-req/s/W", false, perWatt("goodput")},
 }
 
 func averagePower(e *efficiency) (float64, bool) { return e.watts, e.watts > 0 }
@@ -118,7 +119,7 @@ func (r *Report) describePower() {
 			f := &power[i]
 			m := Metric{Tag: string(platform) + "_" + f.tag, Header: f.header, Unit: f.unit, Scalar: true}
 			var ok bool
-			if m.Stats.Avg, ok = f.of(&e); ok {
+			if m.Stats.Avg, ok = f.of(&e); ok && (f.sum || sum.known == sum.devices) {
 				r.Metrics = append(r.Metrics, m)
 			}
 		}

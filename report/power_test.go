@@ -109,6 +109,7 @@ func TestEnergyThatIsNotKnownIsNotZero(t *testing.T) {
 			file := decode[struct {
 				Exporter struct{ Energy json.RawMessage }
 				Total    *struct{ Avg float64 } `json:"nvidia_total_gpu_energy"`
+				Each     *struct{ Avg float64 } `json:"nvidia_energy_per_request"`
 			}](t, buf.Bytes())
 			var got bytes.Buffer
 			if err := json.Compact(&got, file.Exporter.Energy); err != nil || got.String() != test.want {
@@ -116,6 +117,9 @@ func TestEnergyThatIsNotKnownIsNotZero(t *testing.T) {
 			}
 			if sum := file.Total; (sum == nil) != (test.sum < 0) || sum != nil && sum.Avg != test.sum {
 				t.Errorf("total energy is %v, want %v", sum, test.sum)
+			}
+			if divided := file.Each != nil; divided != (test.sum > 0 && !strings.Contains(test.want, `"partial":true`)) {
+				t.Errorf("energy per request is there: %t", divided)
 			}
 			noted := slices.ContainsFunc(r.Notes, func(note string) bool { return strings.Contains(note, "energy") })
 			if told := slices.ContainsFunc(r.Notes, func(note string) bool { return strings.HasPrefix(note, test.note) }); !told || noted != (test.note != "") {

@@ -21,7 +21,7 @@ func largePage(bytes int) []byte {
 			for engine := range engines {
 				labels := fmt.Sprintf(`engine="%d",model_name="meta-llama/Llama-3.1-8B-Instruct"`, engine)
 				for i, bound := range bounds {
-					fmt.Fprintf(&page, "%s_bucket{%s,le=%q} %d.0\n", name, strings.Replace(labels, ",", ",", 1), bound, (i+1)*(engine+family+31))
+					fmt.Fprintf(&page, "%s_bucket{%s,le=%q} %d.0\n", name, labels, bound, (i+1)*(engine+family+31))
 				}
 				fmt.Fprintf(&page, "%s_count{%s} %d.0\n%s_sum{%s} %v\n", name, labels, len(bounds)*(engine+family+31), name, labels, 1234.56789*float64(engine+1))
 			}

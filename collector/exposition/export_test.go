@@ -1,4 +1,4 @@
 package exposition
 
-// Known is the number of samples that the parser keeps the place of.
-func (p *Parser) Known() int { return len(p.known) }
+// Kept is the number of samples and series that the parser keeps the places of.
+func (p *Parser) Kept() int { return len(p.known) + p.store.made }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -100,12 +101,26 @@ func TestStringsStayWhenTheNextPageIsRead(t *testing.T) {
 
 func TestSeriesThatEndedAreForgotten(t *testing.T) {
 	t.Parallel()
-	p := exposition.NewParser(100)
-	for i := range 10_000 {
-		parse(t, p, fmt.Sprintf("# HELP y%d What.\nx{pod=\"%d\"} 1\n", i, i), "")
-		if p.Known() > 100 {
-			t.Fatalf("%d samples are known after %d pages of one each", p.Known(), i+1)
-		}
+	for name, page := range map[string]func(i int) (body, contentType string){
+		"text": func(i int) (string, string) { return fmt.Sprintf("# HELP y%d What.\nx{pod=\"%d\"} 1\n", i, i), "" },
+		"creations of what is not there": func(i int) (string, string) {
+			return fmt.Sprintf("# TYPE x counter\nx_created{pod=\"%d\"} 1.6e9\n# EOF\n", i), openMetrics
+		},
+		"protobuf": func(i int) (string, string) {
+			return string(delimited(t, family("x", labelled(gaugeOf(1), "pod", strconv.Itoa(i))))), protobuf
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := exposition.NewParser(100)
+			for i := range 10_000 {
+				body, contentType := page(i)
+				parse(t, p, body, contentType)
+				if p.Kept() > 200 {
+					t.Fatalf("%d samples and series are kept after %d pages of one each", p.Kept(), i+1)
+				}
+			}
+		})
 	}
 }
 

@@ -34,30 +34,22 @@ const minSchema, maxSchema = -4, 8
 
 func (p *Parser) parseHistogram(s *series, f fields) error {
 	s.parts.restart()
-	native, isNative, isFloat := s.parts.emptyNative(), false, false
+	native := s.parts.emptyNative()
+	isNative, isFloat := false, false
 	for f.next() {
-		var err error
 		switch f.tag {
-		case observationsCount:
-			s.parts.count = float64(f.value)
-		case histogramCountFloat:
-			s.parts.count = f.double()
-		case observationsSum:
-			s.parts.sum = f.double()
-		case observationsPoint:
-			err = p.parsePoint(s.parts, f.bytes, bucketBound, bucketCountFloat, bucketCount)
-		case histogramCreated:
-			s.created, s.createdAt = seconds(f.bytes), p.store.page
 		case histogramZeroCountFloat, histogramNegativeCount, histogramNegativeCounts, histogramPositiveCount, histogramPositiveCounts:
 			isFloat = true
-		default:
-			var is bool
-			is, err = native.read(&f)
-			isNative = isNative || is
+			continue
+		}
+		is, err := native.read(&f)
+		if err == nil {
+			err = p.readClassic(s, &f)
 		}
 		if err != nil {
 			return err
 		}
+		isNative = isNative || is
 	}
 	switch {
 	case isNative && !isFloat && native.valid(s.parts.count, s.parts.sum):
@@ -66,6 +58,23 @@ func (p *Parser) parseHistogram(s *series, f fields) error {
 		s.parts.broken = true
 	}
 	return f.err
+}
+
+// readClassic takes a field that every histogram may have.
+func (p *Parser) readClassic(s *series, f *fields) error {
+	switch f.tag {
+	case observationsCount:
+		s.parts.count = float64(f.value)
+	case histogramCountFloat:
+		s.parts.count = f.double()
+	case observationsSum:
+		s.parts.sum = f.double()
+	case observationsPoint:
+		return p.parsePoint(s.parts, f.bytes, bucketBound, bucketCountFloat, bucketCount)
+	case histogramCreated:
+		s.began(seconds(f.bytes), p.store.page)
+	}
+	return nil
 }
 
 // emptyNative is memory for a native histogram.

@@ -174,6 +174,9 @@ var broken = []struct {
 	{"half a line behind whole ones", "x 1\ny{a=\"1", "", nil, "line 2: braces are not closed"},
 	{"a name without a value", "x 1\ny", "", nil, "line 2: no value"},
 	{"labels without a value", "x 1\ny{a=\"1\"}\n", "", nil, "line 2: no value"},
+	{"a value that is no number, and long", "x 1\ny " + strings.Repeat("z", 1000) + "\n", "", nil, `zzz…" is no number`},
+	{"an exemplar with a timestamp that is none", "x 1\ny 2 # {} 1 now\n", "", nil, "line 2: exemplar is not whole"},
+	{"half a name in quotes in a TYPE", "x 1\n# TYPE \"y\n", "", nil, "line 2: name has no closing quote"},
 	{"half an exemplar", "x 1\ny 2 # {trace_id=\"5", "", nil, "line 2: exemplar is not whole"},
 	{"an exemplar without a value", "x 1\ny 2 # {trace_id=\"5\"}\n", "", nil, "line 2: exemplar is not whole"},
 	{"a comment behind a value", "x 1\ny 2 # comment\n", "", nil, "line 2: exemplar is not whole"},
@@ -198,6 +201,17 @@ var broken = []struct {
 	{"more families than samples are read", families(101), "", exposition.ErrTooLarge, "more than 100 families"},
 	{"a line that is too long", "x{a=\"" + strings.Repeat("a", 64<<10) + "\"} 1\n", "", exposition.ErrTooLarge, "line 1 has more than 65536 bytes"},
 	{"protobuf that is not delimited", "\x01\x02", "application/vnd.google.protobuf; encoding=text", exposition.ErrIncompatible, `"text"`},
+}
+
+func TestLabel(t *testing.T) {
+	t.Parallel()
+	page := parse(t, exposition.NewParser(100), "x{a=\"1\",b=\"2\"} 5\n", "")
+	s := &page.Families[0].Series[0]
+	for name, want := range map[string]string{"a": "1", "b": "2", "c": ""} {
+		if got := s.Label(name); got != want {
+			t.Errorf("label %s is %q, want %q", name, got, want)
+		}
+	}
 }
 
 func families(n int) string {

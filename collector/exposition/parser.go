@@ -83,7 +83,7 @@ func (p *Parser) Parse(body []byte, contentType string) (*Page, error) {
 		return nil, err
 	}
 	p.store.show(&p.page, &p.metadata)
-	if len(p.known) > 2*p.page.Samples+64 { // most of it is of series that ended
+	if max(len(p.known), p.store.made) > 2*p.page.Samples+64 { // most of it is of series that ended
 		p.forget()
 	}
 	return &p.page, nil

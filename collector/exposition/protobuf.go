@@ -49,7 +49,7 @@ const (
 var wireKinds = []kind{counter, gauge, summary, unknown, histogram, gaugeHistogram}
 
 // wireMetric is what holds the value of a metric, by the kind of its family.
-var wireMetric = map[kind]tag{counter: metricCounter, gauge: metricGauge, summary: metricSummary, unknown: metricUntyped, histogram: metricHistogram}
+var wireMetric = map[kind]uint64{counter: metricCounter, gauge: metricGauge, summary: metricSummary, unknown: metricUntyped, histogram: metricHistogram}
 
 // parseProtobuf reads families that are written one behind the other, each after its length. It reads the wire itself: what a library
 // would make of a small message that says to hold millions of empty buckets does not fit into any memory.
@@ -213,7 +213,7 @@ func (p *Parser) parseMessage(k kind, s *series, message []byte) error {
 		case f.tag == numberValue:
 			s.value = f.double()
 		case f.tag == numberCreated && k == counter:
-			s.created, s.createdAt = seconds(f.bytes), p.store.page
+			s.began(seconds(f.bytes), p.store.page)
 		}
 	}
 	return f.err
@@ -232,14 +232,14 @@ func (p *Parser) parseSummary(s *series, f fields) error {
 				return err
 			}
 		case summaryCreated:
-			s.created, s.createdAt = seconds(f.bytes), p.store.page
+			s.began(seconds(f.bytes), p.store.page)
 		}
 	}
 	return f.err
 }
 
 // parsePoint reads a quantile or a bucket. The value is a double with one tag, or else a number with another, 0 = there is no such.
-func (p *Parser) parsePoint(into *parts, message []byte, at, double, number tag) error {
+func (p *Parser) parsePoint(into *parts, message []byte, at, double, number uint64) error {
 	if err := p.count(); err != nil {
 		return err
 	}

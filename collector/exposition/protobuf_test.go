@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -222,6 +223,60 @@ func TestACutPageOfProtobuf(t *testing.T) {
 	}
 }
 
+func TestProtobufThatIsNotRead(t *testing.T) {
+	t.Parallel()
+	name, many := message(1, []byte("x")), make([]*dto.MetricFamily, 101)
+	for i := range many {
+		many[i] = &dto.MetricFamily{Name: new(fmt.Sprint("x", i)), Help: new("What.")}
+	}
+	inner := func(fields ...[]byte) []byte { return protowire.AppendBytes(nil, slices.Concat(fields...)) }
+	cut := func(message []byte) []byte { return message[:len(message)-1] }
+	for _, tc := range []struct {
+		name string
+		body []byte
+		says string
+	}{
+		{"a family without a name", delimited(t, &dto.MetricFamily{Help: new("What.")}), "family 1: no valid name"},
+		{"a name that is no UTF-8", inner(message(1, []byte("\xff"))), "family 1: no valid name"},
+		{"half a family", cut(inner(name)), "family 1: unexpected EOF"},
+		{"half a name", inner(cut(name)), "family 1: unexpected EOF"},
+		{"a field without a number", inner(name, []byte{0}), "invalid field number"},
+		{"half a metric", inner(name, cut(message(4, message(3, nil)))), "family 1: unexpected EOF"},
+		{"half a label", inner(name, message(4, message(1, cut(message(1, []byte("a")))))), "family 1: x: unexpected EOF"},
+		{"half a value", inner(name, message(4, message(3, cut(protowire.AppendFixed64([]byte{1<<3 | 1}, 1))))), "family 1: x: unexpected EOF"},
+		{"half a varint among deltas", inner(name, []byte{3 << 3, 4}, message(4, message(7, message(13, []byte{0xff})))), "family 1: x: unexpected EOF"},
+		{"half a span", inner(name, []byte{3 << 3, 4}, message(4, message(7, message(12, []byte{1 << 3})))), "family 1: x: unexpected EOF"},
+		{"half a bucket", inner(name, []byte{3 << 3, 4}, message(4, message(7, message(3, []byte{1 << 3})))), "family 1: x: unexpected EOF"},
+		{"half a quantile", inner(name, []byte{3 << 3, 2}, message(4, message(4, message(3, []byte{1 << 3})))), "family 1: x: unexpected EOF"},
+		{"a label without a name", delimited(t, family("x", labelled(gaugeOf(1), "", "1"))), "family 1: x: label is not"},
+		{"a label twice", delimited(t, family("y", gaugeOf(1)), family("x", labelled(gaugeOf(1), "a", "1", "b", "1", "a", "2"))), `family 2: x: label "a" stands there twice`},
+		{"more families than samples are read", delimited(t, many...), "family 101: more than 100 families"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			page, err := exposition.NewParser(100).Parse(tc.body, protobuf)
+			if err == nil || page != nil || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("got the page %v and the error %v, want %q in it", page, err, tc.says)
+			}
+		})
+	}
+}
+
+func TestDeltasMayBePacked(t *testing.T) {
+	t.Parallel()
+	span := message(12, []byte{2 << 3, 2}) // of two buckets
+	deltas := message(13, protowire.AppendVarint(protowire.AppendVarint(nil, protowire.EncodeZigZag(2)), protowire.EncodeZigZag(-1)))
+	histogram := slices.Concat([]byte{1 << 3, 3, 5 << 3, 2}, span, deltas) // of three observations
+	body := protowire.AppendBytes(nil, slices.Concat(message(1, []byte("h")), []byte{3 << 3, 4}, message(4, message(7, histogram))))
+	want := []string{
+		"h histogram", "  count=3 sum=0 native={Schema:1 ZeroThreshold:0 ZeroCount:0 PositiveSpans:[{Offset:0 Length:2}] NegativeSpans:[] PositiveDeltas:[2 -1] NegativeDeltas:[]}",
+		"samples 1 duplicates 0 dropped 0",
+	}
+	if diff := cmp.Diff(want, lines(parse(t, exposition.NewParser(100), string(body), protobuf))); diff != "" {
+		t.Errorf("page (-want +got):\n%s", diff)
+	}
+}
+
 // message puts a message into a field of another one.
 func message(number protowire.Number, content []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), content)
@@ -391,8 +446,8 @@ func (r *reference) takeMetric(name, kind string, m *dto.Metric) bool {
 			created = m.Counter.CreatedTimestamp
 		}
 	}
-	if created != nil {
-		s.since = float64(created.Seconds) + float64(created.Nanos)/1e9
+	if at := float64(created.GetSeconds()) + float64(created.GetNanos())/1e9; at >= 1e9 && at <= 1e10 {
+		s.since = at
 	}
 	return true
 }

@@ -11,6 +11,7 @@ import (
 type store struct {
 	page     uint32 // counts pages; what was put in on another one is not on this one
 	families map[string]*family
+	made     int       // series in families
 	order    []*family // those on the page
 
 	duplicates, dropped int
@@ -40,6 +41,16 @@ type series struct {
 	parts     *parts // of a histogram or a summary
 }
 
+// earliest and latest are Unix times between which a creation lies. What is called so may be something else, and no number at all.
+const earliest, latest = 1e9, 1e10
+
+// began notes when counting began.
+func (s *series) began(at float64, page uint32) {
+	if at >= earliest && at <= latest {
+		s.created, s.createdAt = at, page
+	}
+}
+
 // part is what a sample is of its series.
 type part uint8
 
@@ -62,16 +73,13 @@ type sample struct {
 	counted *series
 }
 
-// earliest and latest are Unix times between which a creation lies. What is called so may be something else, and not a number.
-const earliest, latest = 1e9, 1e10
-
 func (s *store) begin() {
 	s.page++
 	s.order = s.order[:0]
 	s.duplicates, s.dropped = 0, 0
 }
 
-func (s *store) forget() { s.families, s.order = map[string]*family{}, nil }
+func (s *store) forget() { s.families, s.order, s.made = map[string]*family{}, nil, 0 }
 
 // resolve finds the place of a sample. Labels are copied.
 func (s *store) resolve(m *metadata, name string, labels []Label) sample {
@@ -158,6 +166,7 @@ func (s *store) add(f *family, labels []Label) *series {
 		made.parts = &parts{}
 	}
 	f.series[string(s.identity)] = made
+	s.made++
 	return made
 }
 
@@ -168,8 +177,8 @@ func appendText[T ~string | ~[]byte](identity []byte, text T) []byte {
 
 // put takes the value of a sample.
 func (s *store) put(at *sample, v float64) {
-	if at.counted != nil && v >= earliest && v <= latest {
-		at.counted.created, at.counted.createdAt = v, s.page
+	if at.counted != nil {
+		at.counted.began(v, s.page)
 	}
 	switch at.part {
 	case misfit:
@@ -231,20 +240,20 @@ func (s *store) show(page *Page, m *metadata) {
 }
 
 // show appends the series if it is whole.
-func (f *series) show(k kind, page uint32, out *[]Series) (whole bool) {
-	shown := Series{Labels: f.labels}
-	if f.createdAt == page {
-		shown.Created = f.created
+func (s *series) show(k kind, page uint32, out *[]Series) (whole bool) {
+	shown := Series{Labels: s.labels}
+	if s.createdAt == page {
+		shown.Created = s.created
 	}
 	switch k {
 	case gaugeHistogram:
 		return false
 	case histogram:
-		shown.Histogram, whole = f.parts.histogram(page)
+		shown.Histogram, whole = s.parts.histogram(page)
 	case summary:
-		shown.Summary, whole = f.parts.summary(page)
+		shown.Summary, whole = s.parts.summary(page)
 	default:
-		shown.Value, whole = f.value, true
+		shown.Value, whole = s.value, true
 	}
 	if whole {
 		*out = append(*out, shown)

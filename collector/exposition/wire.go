@@ -6,20 +6,17 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// tag is the number and the wire type of a field, which stand together before its value.
-type tag uint64
-
-// of gives the tag of a field with a number.
+// The tag of a field is its number and its wire type, which stand together before its value.
 const (
-	varintOf = tag(protowire.VarintType)
-	doubleOf = tag(protowire.Fixed64Type)
-	bytesOf  = tag(protowire.BytesType)
+	varintOf = uint64(protowire.VarintType)
+	doubleOf = uint64(protowire.Fixed64Type)
+	bytesOf  = uint64(protowire.BytesType)
 )
 
 // fields walks through the fields of a message. One with an unexpected type has an unknown tag, and is passed over as protobuf wants it.
 type fields struct {
 	rest  []byte
-	tag   tag
+	tag   uint64
 	value uint64 // of a number
 	bytes []byte // of a string or a message
 	err   error  // what ended the walk too early
@@ -33,7 +30,7 @@ func (f *fields) next() bool {
 	if n < 0 {
 		return f.fail(n)
 	}
-	f.tag, f.rest = tag(number)<<3|tag(kind), f.rest[n:]
+	f.tag, f.rest = uint64(number)<<3|uint64(kind), f.rest[n:]
 	switch kind {
 	case protowire.VarintType:
 		f.value, n = protowire.ConsumeVarint(f.rest)

@@ -11,12 +11,15 @@ import "sort"
 type point struct {
 	at    int64
 	value float64
-	// repeats are how often a counter was told again without having moved, before this sample.
-	repeats int
+	// again is when a counter that had not moved yet was last told before this sample; 0 if it was not.
+	again int64
 }
 
-// grasp is by how many intervals the samples around an instant may be away from it.
-const grasp = 1.5
+// slow tells whether the exporter was asked shortly before the sample and had nothing new: it measures more rarely than it is asked.
+func (p *point) slow(interval int64) bool { return p.again != 0 && p.at-p.again <= reach(interval) }
+
+// reach is how far away the samples around an instant may be.
+func reach(interval int64) int64 { return interval + interval/2 }
 
 // slowestExporter is the longest interval at which an exporter measures, if it does so more rarely than it is asked: dcgm-exporter's default.
 const slowestExporter = 30e9
@@ -34,11 +37,11 @@ func around(points []point, at, interval int64) (before, after int, ok bool) {
 	if before < 0 {
 		return 0, 0, false
 	}
-	reach := int64(grasp * float64(interval))
-	if points[after].repeats > 0 {
-		reach = max(reach, int64(grasp*slowestExporter))
+	far := reach(interval)
+	if points[after].slow(interval) {
+		far = max(far, reach(slowestExporter))
 	}
-	return before, after, at-points[before].at <= reach && points[after].at-at <= reach
+	return before, after, at-points[before].at <= far && points[after].at-at <= far
 }
 
 // between interpolates the values at two samples.
@@ -61,7 +64,8 @@ func counted(points []point, t0, t1, interval int64) (joules float64, ok bool) {
 		return 0, false
 	}
 	for _, end := range [][2]int{{from, fromEnd}, {until, untilEnd}} {
-		if points[end[1]].repeats > 0 && points[end[1]].at-points[end[0]].at > t1-t0 {
+		step := points[end[1]].at - points[end[0]].at
+		if points[end[1]].slow(interval) && step > reach(interval) && step > t1-t0 {
 			return 0, false
 		}
 	}
@@ -91,7 +95,7 @@ func integrated(points []point, t0, t1, interval int64) (joules float64, ok bool
 	at, power := t0, between(points, watts, from, fromEnd, t0)
 	for i := fromEnd; i <= untilEnd; i++ {
 		next, nextPower := points[i].at, watts[i]
-		if i > 0 && next-points[i-1].at > int64(2*grasp*float64(interval)) {
+		if i > 0 && next-points[i-1].at > 2*reach(interval) {
 			return 0, false
 		}
 		if next >= t1 {

@@ -183,6 +183,26 @@ func TestAnExporterThatMeasuresRarely(t *testing.T) {
 	}
 }
 
+// TestLooksThatFollowEachOtherClosely find the counter where it was, which does not excuse a pause after them.
+func TestLooksThatFollowEachOtherClosely(t *testing.T) {
+	t.Parallel()
+	m := meterOf(t, 5*time.Second)
+	look := func(at, joules float64) { m.Observe(observed(NVML, int64(at*1e9), "GPU-a", joules, -1)) }
+	look(0, 0)
+	look(0.02, 0)
+	look(5, 2000)
+	look(10, 4000)
+	if e := m.Energy(2*second, 5*second)[0]; !e.Known || e.Joules != 1200 {
+		t.Errorf("without a pause: %+v, want 1200 J", e)
+	}
+	look(10.02, 4000)
+	look(44, 10000)
+	look(49, 12000)
+	if e := m.Energy(12*second, 48*second)[0]; e.Known {
+		t.Errorf("after a pause: %+v, want unknown", e)
+	}
+}
+
 func TestOnlyWholeGPUsCountAndEachOnce(t *testing.T) {
 	t.Parallel()
 	m := meterOf(t, time.Second)

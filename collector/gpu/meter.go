@@ -61,7 +61,7 @@ type deviceMeter struct {
 	target   string
 	// counter has no two samples alike that follow each other: a GPU always uses something, so its exporter has not measured in between.
 	counter []point
-	repeats int // of the last one
+	again   int64 // when the last one was told again; 0 = it was not
 	power   []point
 }
 
@@ -107,11 +107,11 @@ func (m *EnergyMeter) Observe(r *Reading) {
 // count takes in a value of the counter.
 func (d *deviceMeter) count(at int64, joules float64) {
 	if n := len(d.counter); n > 0 && d.counter[n-1].value == joules {
-		d.repeats++
+		d.again = at
 		return
 	}
-	d.counter = appendPoint(d.counter, point{at: at, value: joules, repeats: d.repeats})
-	d.repeats = 0
+	d.counter = appendPoint(d.counter, point{at: at, value: joules, again: d.again})
+	d.again = 0
 }
 
 // appendPoint keeps the order of time, and forgets the older half when there is too much.

@@ -35,7 +35,7 @@ func serve(t *testing.T, handler http.HandlerFunc) (address string, connections 
 			connections.Add(1)
 		}
 	}
-	server.Config.ErrorLog = nil
+	hush(server)
 	server.Start()
 	t.Cleanup(server.Close)
 	return server.URL, connections
@@ -104,7 +104,7 @@ func TestGet(t *testing.T) {
 	}{
 		{"a page", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) }},
 		{"a page that comes in parts, without its length", func(w http.ResponseWriter, _ *http.Request) {
-			for _, part := range strings.SplitSeq(page, "") {
+			for part := range strings.SplitSeq(page, "") {
 				_, _ = io.WriteString(w, part)
 				_ = http.NewResponseController(w).Flush()
 			}
@@ -355,7 +355,7 @@ func TestASlowAnswerEndsWithTheContext(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 				select {
 				case <-r.Context().Done():
-				case <-time.After(time.Millisecond):
+				case <-time.NewTimer(time.Millisecond).C:
 				}
 			}
 		},
@@ -381,11 +381,11 @@ func TestReasonsWithoutAnAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	secured := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secured.Config.ErrorLog = discard()
+	hush(secured)
 	secured.StartTLS()
 	t.Cleanup(secured.Close)
 	demanding := httptest.NewUnstartedServer(http.NotFoundHandler())
-	demanding.Config.ErrorLog = discard()
+	hush(demanding)
 	demanding.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	demanding.StartTLS()
 	t.Cleanup(demanding.Close)

@@ -41,6 +41,7 @@ func TestLog(t *testing.T) {
 		l.Succeeded("a", 30*time.Millisecond, 352)
 		l.Failed("b", 5*time.Second, scrape.Timeout)
 		l.Failed("b", time.Minute, scrape.Timeout)
+		l.FailedPartly("a", scrape.Internal, 2)
 		l.Skipped("b")
 		l.Duplicates("a", 3)
 		l.Panicked("a")
@@ -52,6 +53,7 @@ func TestLog(t *testing.T) {
 			`aiperf_scrape_duration_seconds_bucket{collector="server",le="+Inf"} 4`, `aiperf_scrape_duration_seconds_sum{collector="server"} 65.03`,
 			`aiperf_scrape_samples{collector="server",target="a"} 352`, `aiperf_scrape_samples{collector="server",target="new"} 0`,
 			`aiperf_scrape_errors_total{collector="server",reason="timeout",target="b"} 2`, `aiperf_scrape_errors_total{collector="server",reason="timeout",target="a"} 0`,
+			`aiperf_scrape_errors_total{collector="server",reason="internal",target="a"} 2`,
 			`aiperf_scrape_last_success_timestamp_seconds{collector="server",target="a"} 9.466848e+08`,
 			`aiperf_scrape_skipped_total{collector="server",target="a"} 0`, `aiperf_scrape_skipped_total{collector="server",target="b"} 1`,
 			`aiperf_scrape_duplicate_series_total{collector="server",target="a"} 3`, `aiperf_scrape_panics_total{collector="server",target="a"} 1`,

@@ -68,7 +68,7 @@ func run(t *testing.T, lasts time.Duration, work func(ctx context.Context, d *di
 		}, func() { d.note("skipped") }, func() { d.note("panicked") })
 	}()
 	<-first
-	time.Sleep(lasts)
+	sleep(lasts)
 	synctest.Wait()
 	stop()
 	stopped := time.Now()
@@ -89,15 +89,15 @@ func TestLoop(t *testing.T) {
 		{"work is called each interval", 35 * time.Second, func(_ context.Context, d *diary) { d.note("call") }, []string{"call 0s", "call 10s", "call 20s", "call 30s"}, 0},
 		{"work that takes long does not shift what comes after it", 45 * time.Second, func(_ context.Context, d *diary) {
 			d.note("call")
-			time.Sleep(25 * time.Second)
+			sleep(25 * time.Second)
 		}, []string{"call 0s", "skipped 10s", "skipped 20s", "call 30s", "skipped 40s"}, time.Second},
 		{"the end waits for work that heeds it", 5 * time.Second, func(ctx context.Context, d *diary) {
 			<-ctx.Done()
-			time.Sleep(time.Second / 2)
+			sleep(time.Second / 2)
 			d.note("done")
 		}, []string{"done 5.5s"}, time.Second / 2},
 		{"work that hangs is left behind", 25 * time.Second, func(_ context.Context, d *diary) {
-			time.Sleep(time.Hour)
+			sleep(time.Hour)
 			d.note("never")
 		}, []string{"skipped 10s", "skipped 20s"}, time.Second},
 		{"after panics the pause grows, until work succeeds", 170 * time.Second, func(_ context.Context, d *diary) {
@@ -123,7 +123,7 @@ func TestLoop(t *testing.T) {
 				if panicked := strings.Count(strings.Join(tc.want, ""), "panicked"); panicked != strings.Count(d.log.String(), `panic="no such thing" stack=`) {
 					t.Errorf("want %d panics in the log:\n%s", panicked, d.log.String())
 				}
-				time.Sleep(time.Hour) // what was left behind ends some time
+				sleep(time.Hour) // what was left behind ends some time
 			})
 		})
 	}

@@ -1,10 +1,11 @@
 package scrape_test
 
 import (
-	"io"
-	"log"
+	"log/slog"
+	"net/http/httptest"
 	"os"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -12,8 +13,10 @@ import (
 // TestMain fails if a test leaves a goroutine behind: a connection, a dial, work of a loop.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// discard is the log of a server whose clients fail on purpose.
-func discard() *log.Logger { return log.New(io.Discard, "", 0) }
+// hush keeps a server whose clients fail on purpose from saying so.
+func hush(server *httptest.Server) {
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+}
 
 // descriptors counts the open ones of this process.
 func descriptors(t *testing.T) int {
@@ -24,3 +27,6 @@ func descriptors(t *testing.T) int {
 	}
 	return len(entries)
 }
+
+// sleep lets the time of a bubble pass.
+func sleep(d time.Duration) { <-time.NewTimer(d).C }

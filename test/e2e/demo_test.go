@@ -15,7 +15,7 @@ import (
 // The first command of the README: within seconds there is something to see, and Prometheus' own linter likes it.
 func TestDemoShowsMovingSeriesWithinSeconds(t *testing.T) {
 	t.Parallel()
-	e := startExporter(t, "demo")
+	e := startExporter(t, nil, "demo")
 	moving := []string{"aiperf_time_to_first_token_seconds", "aiperf_inter_token_latency_seconds", "aiperf_good_requests_total", "aiperf_tokens_total"}
 	before := e.scrape(t)
 	eventually(t, 20*time.Second, func() error {
@@ -42,7 +42,7 @@ func TestDemoShowsMovingSeriesWithinSeconds(t *testing.T) {
 // One of the three models fails now and then; the others are not disturbed by it.
 func TestDemoTargetThatMisbehavesDisturbsNoOther(t *testing.T) {
 	t.Parallel()
-	e := startExporter(t, "demo")
+	e := startExporter(t, nil, "demo")
 	eventually(t, 2*time.Minute, func() error {
 		f := e.scrape(t)
 		if errs := f.By("aiperf_request_errors_total", "target", nil); len(errs) != 1 {

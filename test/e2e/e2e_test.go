@@ -155,13 +155,19 @@ type exporter struct {
 // serve starts the daemon with a configuration and waits until it is ready.
 func serve(t *testing.T, config string, args ...string) exporter {
 	t.Helper()
-	return startExporter(t, append([]string{"serve", "--config.file=" + file(t, "aiperf-exporter.yml", config)}, args...)...)
+	return serveIn(t, nil, config, args...)
 }
 
-func startExporter(t *testing.T, args ...string) exporter {
+// serveIn is serve with variables added to the environment.
+func serveIn(t *testing.T, environment []string, config string, args ...string) exporter {
+	t.Helper()
+	return startExporter(t, environment, append([]string{"serve", "--config.file=" + file(t, "aiperf-exporter.yml", config)}, args...)...)
+}
+
+func startExporter(t *testing.T, environment []string, args ...string) exporter {
 	t.Helper()
 	a := address(t)
-	e := exporter{process.ForTest(t, nil, binary, append(args, "--web.listen-address="+a)...), "http://" + a}
+	e := exporter{process.ForTest(t, environment, binary, append(args, "--web.listen-address="+a)...), "http://" + a}
 	if err := e.Ready(process.Within(t, patience), e.url+"/-/ready"); err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,7 @@ type prom struct{ url string }
 // startPrometheus scrapes a target each second, once for each exposition format, as jobs protobuf, openmetrics and text.
 func startPrometheus(t *testing.T, target string) prom {
 	t.Helper()
-	a := address(t)
-	config := fmt.Sprintf(`
+	return launch(t, fmt.Sprintf(`
 global:
   scrape_interval: 1s
   scrape_timeout: 1s
@@ -35,7 +34,13 @@ scrape_configs:
   - {job_name: protobuf, scrape_protocols: [PrometheusProto], static_configs: [{targets: [%[1]q]}]}
   - {job_name: openmetrics, scrape_protocols: [OpenMetricsText1.0.0], static_configs: [{targets: [%[1]q]}]}
   - {job_name: text, scrape_protocols: [PrometheusText0.0.4], static_configs: [{targets: [%[1]q]}]}
-`, target)
+`, target))
+}
+
+// launch starts a Prometheus with a configuration and waits until it is ready.
+func launch(t *testing.T, config string) prom {
+	t.Helper()
+	a := address(t)
 	p := process.ForTest(t, nil, prometheus, "--config.file="+file(t, "prometheus.yml", config), "--storage.tsdb.path="+t.TempDir(),
 		"--web.listen-address="+a, "--log.level=warn")
 	if err := p.Ready(process.Within(t, patience), "http://"+a+"/-/ready"); err != nil {

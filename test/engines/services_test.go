@@ -162,6 +162,13 @@ func startEngine(t *testing.T, e engine, further ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.start(t, address, further...)
+	return "http://" + address
+}
+
+// start starts a server at an address and returns once it answers.
+func (e *engine) start(t *testing.T, address string, further ...string) *process.Process {
+	t.Helper()
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
@@ -172,5 +179,5 @@ func startEngine(t *testing.T, e engine, further ...string) string {
 		t.Fatal(err)
 	}
 	t.Logf("%s was ready after %v", filepath.Base(e.program), time.Since(began).Round(time.Second))
-	return "http://" + address
+	return p
 }

@@ -13,8 +13,8 @@ build() {
   python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-binary llama-cpp-python \
     --dest "$work" "llama-cpp-python==$headers"
   tar -C "$work" --strip-components=4 --wildcards -xzf "$work"/llama_cpp_python-*.tar.gz '*/vendor/llama.cpp/vendor/*'
-  local flags="-O2 -I$work"
-  if ! GOBIN=$dir/bin GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=1 CGO_CFLAGS=$flags CGO_CXXFLAGS=$flags \
+  # By CPATH, since flags would make Go build it all again for each folder that it is built in.
+  if ! GOBIN=$dir/bin GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=1 CPATH=$work \
     go install -ldflags '-s -w' "github.com/ollama/ollama@$version" >"$dir/build.log" 2>&1; then
     tail -n 30 "$dir/build.log" >&2
     return 1

@@ -10,13 +10,15 @@
  *   fail=FUNCTION:CODE that function fails so
  *   hang=FUNCTION      that function does not return for as long as this stands there
  *   lost=GPU           that GPU is lost
- *   mig=GPU            that GPU is divided into two instances
+ *   mig=GPU            that GPU is divided into instances
+ *   instances=N        into so many, 2 at most; 2 where this is not set
  *   xid=GPU:CODE:N     that GPU has had so many errors of this code since the program was started
  *   watts=N            every GPU draws so much
  *   energy=N           the energy counters stand at so many millijoules
  *
  * A program that shuts it down while it still holds samples or event sets is ended with status 66.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +227,7 @@ nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t d, unsigned int *count)
 
 nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t d, unsigned int index, nvmlDevice_t *mig) {
     WHOLE(d);
-    if (!divided(d) || index >= INSTANCES) return NVML_ERROR_NOT_FOUND;
+    if (!divided(d) || index >= INSTANCES || index >= setting("instances", INSTANCES)) return NVML_ERROR_NOT_FOUND;
     mig->handle = &parts[d.handle->gpu][index];
     return NVML_SUCCESS;
 }
@@ -364,7 +366,8 @@ nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t d, nvmlMemoryErrorType_t t
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t d, unsigned int *correctable, unsigned int *uncorrectable, unsigned int *pending, unsigned int *failed) {
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t d, unsigned int *correctable, unsigned int *uncorrectable, unsigned int *pending,
+                                       unsigned int *failed) {
     WHOLE(d);
     *correctable = 1, *uncorrectable = *failed = 0, *pending = 1;
     return NVML_SUCCESS;
@@ -416,8 +419,8 @@ static void answer(nvmlDevice_t d, nvmlFieldValue_t *v) {
         break;
     case NVML_FI_DEV_PCIE_COUNT_TX_BYTES: v->value.ullVal = now() * 1e6; break;
     case NVML_FI_DEV_PCIE_COUNT_RX_BYTES: v->value.ullVal = now() * 2e6; break;
-    case NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX: v->value.ullVal = now() * 3e6; break;
-    case NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX: v->value.ullVal = now() * 4e6; break;
+    case NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX: v->value.ullVal = now() * 3e6 / (v->scopeId == UINT_MAX ? 1 : LINKS); break;
+    case NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX: v->value.ullVal = now() * 4e6 / (v->scopeId == UINT_MAX ? 1 : LINKS); break;
     default: v->nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
     }
 }

@@ -34,6 +34,8 @@ type script struct {
 	gpus       int
 	watts      float64       // of each of them
 	page       time.Duration // what a page of metrics takes
+	front      time.Duration // of firstToken, before the clock of the page starts
+	queue      time.Duration // of firstToken, after front: what the page tells as waiting
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -57,11 +59,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&s.gpus, "gpus", 2, "GPUs on the page of dcgm-exporter")
 	flags.Float64Var(&s.watts, "watts", 400, "power of each of them")
 	flags.DurationVar(&s.page, "page-delay", 0, "`time` that a page of metrics takes")
+	flags.DurationVar(&s.front, "front", 0, "`part` of -ttft that passes before the clock of the page of metrics starts, as in a gateway")
+	flags.DurationVar(&s.queue, "queue", 0, "`part` of -ttft after that in which, as the page tells, the request waits")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if s.chunk < 1 || s.batch < 1 {
 		fmt.Fprintln(stderr, "a chunk has at least one token, and a write at least one chunk")
+		return 2
+	}
+	if s.front+s.queue > s.firstToken {
+		fmt.Fprintln(stderr, "-front and -queue are parts of -ttft")
 		return 2
 	}
 	var config net.ListenConfig

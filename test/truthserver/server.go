@@ -67,7 +67,7 @@ func (s *server) answer(w io.Writer, r *http.Request, body []byte, arrived time.
 		return writeBody(w, http.StatusOK, "text/plain", nil)
 	case path == "/metrics":
 		time.Sleep(s.script.page)
-		return writeBody(w, http.StatusOK, textFormat, s.truth.page())
+		return writeBody(w, http.StatusOK, textFormat, s.page())
 	case path == "/gpu/metrics":
 		time.Sleep(s.script.page)
 		return writeBody(w, http.StatusOK, textFormat, s.script.gpuPage(time.Since(s.truth.start)))

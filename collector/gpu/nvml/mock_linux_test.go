@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -385,18 +386,25 @@ func TestLookEndsBetweenTwoGPUsWhenNobodyWaits(t *testing.T) {
 	wantState(t, m.read(t), gpu.OK, "0", "1")
 }
 
-func TestEventWithAnotherHandleIsOfItsUUID(t *testing.T) {
+func TestEventIsOfTheGPUByItsHandleElseByItsUUID(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, 1, "nvmlEventSetCreate", "nvmlEventSetFree", "nvmlDeviceRegisterEvents", "nvmlDeviceGetSupportedEventTypes",
 		"nvmlEventSetWait_v2")
+	registered := 0
 	m.gpu(0).GetSupportedEventTypesFunc = func() (uint64, nvml.Return) { return nvml.EventTypeXidCriticalError, nvml.SUCCESS }
-	m.gpu(0).RegisterEventsFunc = func(uint64, nvml.EventSet) nvml.Return { return nvml.SUCCESS }
-	other, stranger := dgxh100.NewDevice(0), dgxh100.NewDevice(5)
-	other.UUID = m.gpu(0).UUID
-	told := make(chan nvml.EventData, 3)
-	told <- nvml.EventData{Device: stranger, EventType: nvml.EventTypeXidCriticalError, EventData: 13}
-	told <- nvml.EventData{EventType: nvml.EventTypeXidCriticalError, EventData: 13}
-	told <- nvml.EventData{Device: other, EventType: nvml.EventTypeXidCriticalError, EventData: 48}
+	m.gpu(0).RegisterEventsFunc = func(uint64, nvml.EventSet) nvml.Return {
+		registered++
+		return nvml.SUCCESS
+	}
+	var lost atomic.Bool
+	uuid := m.gpu(0).UUID
+	m.gpu(0).GetUUIDFunc = func() (string, nvml.Return) {
+		if lost.Load() {
+			return "", nvml.ERROR_GPU_IS_LOST
+		}
+		return uuid, nvml.SUCCESS
+	}
+	told := make(chan nvml.EventData, 4)
 	m.EventSetCreateFunc = func() (nvml.EventSet, nvml.Return) {
 		return &mock.EventSet{
 			WaitFunc: func(uint32) (nvml.EventData, nvml.Return) {
@@ -404,21 +412,55 @@ func TestEventWithAnotherHandleIsOfItsUUID(t *testing.T) {
 				case data := <-told:
 					return data, nvml.SUCCESS
 				default:
-					return nvml.EventData{}, nvml.ERROR_GPU_IS_LOST // ends at once, again and again
+					return nvml.EventData{}, nvml.ERROR_TIMEOUT
 				}
 			},
 			FreeFunc: func() nvml.Return { return nvml.SUCCESS },
 		}, nvml.SUCCESS
 	}
+	m.read(t)
+	m.passed += retryEvery
+	m.read(t)
+	if registered != 1 {
+		t.Errorf("registered %d times for events, want once", registered)
+	}
+
+	lost.Store(true)
+	other, stranger := dgxh100.NewDevice(0), dgxh100.NewDevice(5)
+	other.UUID = uuid
+	told <- nvml.EventData{Device: stranger, EventType: nvml.EventTypeXidCriticalError, EventData: 13}
+	told <- nvml.EventData{EventType: nvml.EventTypeXidCriticalError, EventData: 13}
+	told <- nvml.EventData{Device: m.gpu(0), EventType: nvml.EventTypeXidCriticalError, EventData: 79}
+	told <- nvml.EventData{Device: other, EventType: nvml.EventTypeXidCriticalError, EventData: 48}
 	r := m.read(t)
-	for {
-		if v, _ := of(t, &r, "aiperf_gpu_xid_errors_total 48"); v == 1 {
-			break
-		}
+	for v, _ := of(t, &r, "aiperf_gpu_last_xid"); v != 48; v, _ = of(t, &r, "aiperf_gpu_last_xid") { // the last of them
 		r = m.read(t)
 	}
-	if v, _ := of(t, &r, "aiperf_gpu_xid_errors_total 13"); v != 0 {
-		t.Errorf("got %v errors 13, want none: they are of no GPU that is watched", v)
+	for code, want := range map[string]float64{"13": 0, "48": 1, "79": 1} {
+		if v, _ := of(t, &r, "aiperf_gpu_xid_errors_total "+code); v != want {
+			t.Errorf("got %v errors %s, want %v", v, code, want)
+		}
+	}
+}
+
+func TestWaitingThatFailsIsNotAnEndlessLoop(t *testing.T) {
+	t.Parallel()
+	waits := make(chan struct{}, 1000)
+	w := &watch{
+		set: &mock.EventSet{
+			WaitFunc: func(uint32) (nvml.EventData, nvml.Return) {
+				waits <- struct{}{}
+				return nvml.EventData{}, nvml.ERROR_GPU_IS_LOST // as with a lost GPU: at once, again and again
+			},
+			FreeFunc: func() nvml.Return { return nvml.SUCCESS },
+		},
+		events: newEvents(), stop: make(chan struct{}), owners: map[any]string{0: "GPU-0"},
+	}
+	w.start()
+	<-waits
+	w.close()
+	if len(waits) > 5 { // one would be, each second for which this machine is busy
+		t.Errorf("waited %d times more, want a pause that the end breaks off", len(waits))
 	}
 }
 

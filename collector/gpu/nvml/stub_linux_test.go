@@ -394,6 +394,9 @@ func TestMIGIsFollowedWhenItIsSwitchedOnAndOff(t *testing.T) {
 		t.Errorf("values of the instance (-want +got):\n%s", diff)
 	}
 
+	p.set("mig=0", "instances=1")
+	p.minute()
+	wantState(t, p.read(), gpu.OK, "0", "0/7", "1")
 	p.set()
 	p.minute()
 	r = p.read()
