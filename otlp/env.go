@@ -65,6 +65,9 @@ func FromEnvironment(environ []string) (Config, []error) {
 			}
 		}
 	}
+	if to, err := parseEndpoint(c.Endpoint, c.Insecure); err == nil && to.plain {
+		c.TLS = TLSConfig{} // certificates may be set for all programs of a cluster, whatever each of them speaks
+	}
 	_, err := env.disabled()
 	errs = appendError(errs, err)
 	_, err = env.exemplars()

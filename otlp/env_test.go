@@ -61,6 +61,10 @@ func TestTheEnvironmentFillsInWhatTheFileMayOverride(t *testing.T) {
 			[]string{"OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE=/ca", "OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE=/cert", "OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY=/key"},
 			func(c *Config) { c.TLS = TLSConfig{CAFile: "/ca", CertFile: "/cert", KeyFile: "/key"} },
 		},
+		{
+			"certificates say nothing about a plain connection", []string{"OTEL_EXPORTER_OTLP_CERTIFICATE=/ca", "OTEL_EXPORTER_OTLP_ENDPOINT=http://c"},
+			func(c *Config) { c.Endpoint = "http://c" },
+		},
 		{"insecure", []string{"OTEL_EXPORTER_OTLP_INSECURE=TRUE"}, func(c *Config) { c.Insecure = true }},
 		{"insecure for metrics only in name", []string{"OTEL_EXPORTER_OTLP_INSECURE=true", "OTEL_EXPORTER_OTLP_METRICS_INSECURE=false"}, func(*Config) {}},
 		{"temporality", []string{"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=LowMemory"}, func(c *Config) { c.Temporality = LowMemory }},

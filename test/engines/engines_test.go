@@ -1,7 +1,7 @@
 //go:build engines
 
 // Package engines lets the built binary measure inference servers that nobody here wrote, and compares its counts with theirs.
-// `make engines ENGINE=llama` or `ENGINE=vllm` installs the server and runs the test; DURATION (1m) says for how long.
+// `make engines ENGINE=llama`, `ENGINE=vllm` or `ENGINE=ollama` installs the server and runs the tests with it; DURATION (1m) says for how long.
 package engines
 
 import (
@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -209,17 +210,24 @@ func daemon(t *testing.T, e engine, s *service, url string, duration time.Durati
 // pause stops arrivals.
 func pause(t *testing.T, url string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(process.Within(t, time.Minute), http.MethodPost, url+"/-/pause", http.NoBody)
+	post(t, url+"/-/pause", "")
+}
+
+// post sends a body of JSON, "" = none.
+func post(t *testing.T, url, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(process.Within(t, time.Minute), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
+	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultTransport.RoundTrip(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		t.Fatalf("pause: %s", response.Status)
+		t.Fatalf("%s answers %s", url, response.Status)
 	}
 }
 

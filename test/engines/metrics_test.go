@@ -138,17 +138,7 @@ func await(t *testing.T, url string, limit time.Duration, condition func(scrape.
 func checkBetween(t *testing.T, engine, server, exporter string) {
 	t.Helper()
 	before := read(t, server)
-	// A look that was under way may have read the page before we did, and the time of a look is shown before its series are: the third one is new.
-	looks, last := 0, lastLook(read(t, exporter))
-	await(t, exporter, time.Minute, func(f scrape.Families) error {
-		if look := lastLook(f); look != last {
-			looks, last = looks+1, look
-		}
-		if looks < 3 {
-			return fmt.Errorf("%d looks", looks)
-		}
-		return nil
-	})
+	awaitLooks(t, exporter, "short", 3)
 	between := read(t, exporter)
 	after := read(t, server)
 	grew := 0
@@ -170,8 +160,22 @@ func checkBetween(t *testing.T, engine, server, exporter string) {
 	}
 }
 
-func lastLook(f scrape.Families) float64 {
-	return f.Sum("aiperf_scrape_last_success_timestamp_seconds", scrape.Labels{"collector": "server", "target": "short"})
+// awaitLooks waits until the exporter has looked so many times at a target's server. A look that was under way may have read the page before now,
+// and the time of a look is shown before its series are: of three the last series are new.
+func awaitLooks(t *testing.T, exporter, target string, want int) {
+	t.Helper()
+	of := scrape.Labels{"collector": "server", "target": target}
+	last := func(f scrape.Families) float64 { return f.Sum("aiperf_scrape_last_success_timestamp_seconds", of) }
+	looks, before := 0, last(read(t, exporter))
+	await(t, exporter, time.Minute, func(f scrape.Families) error {
+		if look := last(f); look != before {
+			looks, before = looks+1, look
+		}
+		if looks < want {
+			return fmt.Errorf("%d looks at %s", looks, target)
+		}
+		return nil
+	})
 }
 
 // checkEqual checks that an idle server's page and what both targets show are the same.

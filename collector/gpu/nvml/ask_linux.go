@@ -69,7 +69,7 @@ func asksAtOnce(c gpu.NVMLConfig, links int, mig bool) []ask {
 		},
 		{one("nvmlDeviceGetTotalEnergyConsumption", "aiperf_gpu_energy_joules_total", milli, handle.GetTotalEnergyConsumption)},
 		{utilization},
-		{temperature},
+		{temperature()},
 		{field(nvml.FI_DEV_MEMORY_TEMP, "aiperf_gpu_memory_temperature_celsius", 1)},
 		{clock("aiperf_gpu_sm_clock_hertz", nvml.CLOCK_SM)},
 		{clock("aiperf_gpu_memory_clock_hertz", nvml.CLOCK_MEM)},

@@ -38,9 +38,11 @@ func memorySamples(used, total, free uint64) []gpu.Sample {
 	}
 }
 
-var temperature = one("nvmlDeviceGetTemperature", "aiperf_gpu_temperature_celsius", 1, func(h handle) (uint32, nvml.Return) {
-	return h.GetTemperature(nvml.TEMPERATURE_GPU)
-})
+func temperature() way {
+	return one("nvmlDeviceGetTemperature", "aiperf_gpu_temperature_celsius", 1, func(h handle) (uint32, nvml.Return) {
+		return h.GetTemperature(nvml.TEMPERATURE_GPU)
+	})
+}
 
 func clock(series string, kind nvml.ClockType) way {
 	return one("nvmlDeviceGetClockInfo", series, mega, func(h handle) (uint32, nvml.Return) { return h.GetClockInfo(kind) })
