@@ -10,6 +10,7 @@ PEERS       ?= aiperf guidellm
 MARKDOWN    ?=
 LOADS       ?=
 LENGTH      ?= 0
+comma       := ,
 
 binary   := bin/aiperf-exporter
 lint     := .cache/bin/golangci-lint
@@ -17,7 +18,10 @@ metadata := github.com/prometheus/common/version
 version  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 revision := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unknown)
 date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo unknown)
-ldflags  := -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
+# Functions of the NVIDIA driver are looked up when they are called: a linker that binds all of them at the start would make a program that
+# only starts where the driver is.
+lazy     := $(if $(filter Linux,$(shell uname)),-extldflags=-Wl$(comma)-z$(comma)lazy)
+ldflags  := $(lazy) -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
 .PHONY: help build test race lint fuzz bench gen check e2e engines soak accuracy pacing compare bodies outputs energy demo image
 

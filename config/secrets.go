@@ -71,8 +71,10 @@ func (c *Config) readFiles() []error {
 		}
 	}
 	for _, file := range []struct{ key, name string }{
-		{"headers_file", c.OTLP.HeadersFile}, {"tls_config.ca_file", c.OTLP.TLS.CAFile},
-		{"tls_config.cert_file", c.OTLP.TLS.CertFile}, {"tls_config.key_file", c.OTLP.TLS.KeyFile},
+		{"headers_file", c.OTLP.HeadersFile},
+		{"tls_config.ca_file", c.OTLP.TLS.CAFile},
+		{"tls_config.cert_file", c.OTLP.TLS.CertFile},
+		{"tls_config.key_file", c.OTLP.TLS.KeyFile},
 	} {
 		if file.name == "" {
 			continue

@@ -62,7 +62,8 @@ func TestTheEnvironmentFillsInWhatTheFileMayOverride(t *testing.T) {
 			func(c *Config) { c.TLS = TLSConfig{CAFile: "/ca", CertFile: "/cert", KeyFile: "/key"} },
 		},
 		{
-			"certificates say nothing about a plain connection", []string{"OTEL_EXPORTER_OTLP_CERTIFICATE=/ca", "OTEL_EXPORTER_OTLP_ENDPOINT=http://c"},
+			"certificates say nothing about a plain connection",
+			[]string{"OTEL_EXPORTER_OTLP_CERTIFICATE=/ca", "OTEL_EXPORTER_OTLP_ENDPOINT=http://c"},
 			func(c *Config) { c.Endpoint = "http://c" },
 		},
 		{"insecure", []string{"OTEL_EXPORTER_OTLP_INSECURE=TRUE"}, func(c *Config) { c.Insecure = true }},

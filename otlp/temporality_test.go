@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -361,4 +362,37 @@ func TestExemplarsAreThoseOfTheWindow(t *testing.T) {
 		}
 		d.arrived(out)
 	}
+}
+
+func TestMemoryStaysFlatWhileNothingArrives(t *testing.T) { //nolint:paralleltest // it measures the heap of the process
+	o := observe(t, metrics.HistogramsBoth, 10)
+	random := rand.New(rand.NewPCG(1, 3))
+	for range 500 { // so that histograms have the buckets that they will ever have
+		o.finish(o.targets[random.IntN(10)], random)
+	}
+	p := testProducer(Exponential, metrics.Table()...)
+	p.gatherer, p.now = o.registry, time.Now
+	d := newDeltas(Delta)
+	var early uint64
+	for round := range 100 {
+		o.finish(o.targets[random.IntN(10)], random)
+		scopes, err := p.Produce(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.turn(scopes); round == 5 {
+			early = heap()
+		}
+	}
+	if late := heap(); late > early+early/5 {
+		t.Errorf("the heap grew from %d to %d bytes", early, late)
+	}
+	runtime.KeepAlive(d)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

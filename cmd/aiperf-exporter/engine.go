@@ -37,7 +37,7 @@ type engine struct {
 
 // newEngine wires the targets of a configuration.
 func newEngine(s *session, c *config.Config, gc generator.Config, watchers watchers, logger *slog.Logger) (*engine, error) {
-	e := &engine{logger: s.logger, clock: metrics.NewSystemClock(), registry: prometheus.NewRegistry(), targets: gc.Targets}
+	e := &engine{logger: logger, clock: metrics.NewSystemClock(), registry: prometheus.NewRegistry(), targets: gc.Targets}
 	var err error
 	if e.ledger, err = budget.Open(s.stateFile); err != nil {
 		return nil, fmt.Errorf("--budget.state-file: %w", err)

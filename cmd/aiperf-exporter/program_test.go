@@ -122,6 +122,10 @@ func startSlowServer(t *testing.T) *slowServer {
 	released := make(chan struct{})
 	s := &slowServer{arrived: make(chan struct{}, 1000), cut: make(chan struct{}, 1000), release: sync.OnceFunc(func() { close(released) })}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // it has no metrics
+			http.NotFound(w, r)
+			return
+		}
 		_, _ = io.Copy(io.Discard, r.Body) // a client that goes away is noticed below
 		s.arrived <- struct{}{}
 		select {

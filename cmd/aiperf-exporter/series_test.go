@@ -50,13 +50,13 @@ func TestSeriesListsWhatTheConfigurationExposes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := newEngine(&session{}, c, gc, slog.New(slog.DiscardHandler), nil)
+	e, err := newEngine(&session{logger: slog.New(slog.DiscardHandler)}, c, gc, watchers{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.close(slog.New(slog.DiscardHandler)) })
 	t.Cleanup(e.generator.Close)
-	families, err := e.registry.Gather()
+	families, err := e.gatherer.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

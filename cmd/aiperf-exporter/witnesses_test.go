@@ -55,7 +55,7 @@ func TestARunThatIsShorterThanTheIntervalsIsSeenWhole(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, clock := watching(), metrics.NewSystemClock()
-		time.Sleep(time.Minute)
+		<-time.NewTimer(time.Minute).C
 		w, err := newWitnesses(c)
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestARunThatIsShorterThanTheIntervalsIsSeenWhole(t *testing.T) {
 		go func() {
 			defer close(looking)
 			scrape.Loop(ctx, slog.New(slog.DiscardHandler), 15*time.Second, func(context.Context) {
-				time.Sleep(50 * time.Millisecond)
+				<-time.NewTimer(50 * time.Millisecond).C
 				w.look(reading(clock.Now()))
 				w.servers.Observe("t", "a", clock.Now(), tokensAt(clock.Now()))
 			}, func() {}, func() {})
@@ -73,7 +73,7 @@ func TestARunThatIsShorterThanTheIntervalsIsSeenWhole(t *testing.T) {
 		records := report.NewCollector(nil)
 		w.attend(ctx, clock, []string{"t"}, func() {
 			start := clock.Now()
-			time.Sleep(6 * time.Second)
+			<-time.NewTimer(6 * time.Second).C
 			r := &metrics.Record{Outcome: metrics.Success, Time: metrics.Timeline{Start: start, End: clock.Now()}}
 			m := metrics.Measure(r)
 			records.Add(r, &m, nil)

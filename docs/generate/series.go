@@ -29,7 +29,9 @@ func seriesPage() ([]byte, error) {
 		title string
 		scope metrics.Scope
 	}{
-		{"Of each target", metrics.PerTarget}, {"Of the servers behind targets", metrics.PerServer}, {"Of GPUs", metrics.PerGPU},
+		{"Of each target", metrics.PerTarget},
+		{"Of the servers behind targets", metrics.PerServer},
+		{"Of GPUs", metrics.PerGPU},
 		{"Of the exporter and what it reads", metrics.PerProcess},
 	} {
 		fmt.Fprintf(&out, "\n## %s\n\n| series | type | labels | meaning |\n|---|---|---|---|\n", part.title)

@@ -65,6 +65,7 @@ workloads:
   files: {%sstream: %v, cache: repeat, dataset: {format: %s, file: %q, sampling: sequential}}
 loads:
   turns: {mode: closed, concurrency: 1, min_interval: 1ms}
+collectors: {server: {enabled: false}} # which would be asked, too
 targets:
   - {name: recorder, url: %q, model: m, endpoint: {type: %s%s}, workload: files, load: turns}
 `

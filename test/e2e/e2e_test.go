@@ -103,6 +103,9 @@ type truth struct {
 	TTFT         struct {
 		P50 float64 `json:"p50"`
 	} `json:"ttft"`
+	First  int64 `json:"first_arrival_ns"`
+	Last   int64 `json:"last_arrival_ns"`
+	Shared bool  `json:"shared_connection"`
 }
 
 func (s server) truth(t *testing.T) truth {

@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
 
 	"github.com/aiperf-exporter/aiperf-exporter/test/process"
@@ -106,13 +108,18 @@ func TestDriversOfEveryKindShowTheirState(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			e := exporters[i]
+			if _, err := e.Find(process.Within(t, patience), regexp.MustCompile(`gpu_source=nvml (state=`+test.state+`) `)); err != nil {
+				t.Error(err)
+			}
 			inState(t, e, "nvml", test.state, test.devices)
 			f := e.scrape(t)
 			if up := f.Sum("aiperf_gpu_up", nil); up != test.devices {
 				t.Errorf("%v devices are up, want %v", up, test.devices)
 			}
-			if power := f.Series("aiperf_gpu_power_watts", nil); (len(power) > 0) != (test.devices > 0) {
-				t.Errorf("%d GPUs tell their power", len(power))
+			for _, name := range []string{"aiperf_gpu_power_watts", "aiperf_gpu_memory_used_bytes"} {
+				if told := len(f.Series(name, nil)) > 0; told != (test.devices > 0) {
+					t.Errorf("%s is told: %v", name, told)
+				}
 			}
 			if complains := strings.Contains(e.Output(), "level=ERROR"); complains != test.complains {
 				t.Errorf("an error in the log: %v, want %v", complains, test.complains)
@@ -150,13 +157,13 @@ func TestGPUsShowWhatTheDriverKnows(t *testing.T) {
 	inState(t, e, "nvml", "ok", 4)
 	f := e.scrape(t)
 	now := uptime(t)
-	for name, want := range map[string]map[string]float64{ // by GPU; a MIG instance only has what is its own
+	for name, want := range map[string]map[string]float64{ // by GPU; GPU 1 is divided, so its memory is that of its instances
 		"aiperf_gpu_power_watts":         {"0": 400, "1": 300},
 		"aiperf_gpu_power_limit_watts":   {"0": 700, "1": 700},
 		"aiperf_gpu_temperature_celsius": {"0": 61, "1": 62},
 		"aiperf_gpu_utilization_ratio":   {"0": .87}, // not measured by one in MIG mode
 		"aiperf_gpu_sm_clock_hertz":      {"0": 1.98e9, "1": 1.98e9},
-		"aiperf_gpu_memory_total_bytes":  {"0": 80 << 30, "1": 80<<30 + 2*10<<30},
+		"aiperf_gpu_memory_total_bytes":  {"0": 80 << 30, "1": 2 * 10 << 30},
 		"aiperf_gpu_info":                {"0": 1, "1": 3},
 	} {
 		if diff := cmp.Diff(want, f.By(name, "gpu", scrape.Labels{"hostname": "node-1", "source": "nvml"})); diff != "" {
@@ -269,7 +276,8 @@ func TestGPUsThatSeveralSourcesSeeArePreferredOnce(t *testing.T) {
 			t.Errorf("device %v is preferred %d times", d, n)
 		}
 	}
-	if diff := cmp.Diff(map[string]float64{"nvml": 400 + 300, "dcgm": 2*350 + 412.532 + 251.07, "amd": 540 + 310}, f.By("aiperf_gpu_power_watts", "source", nil)); diff != "" {
+	watts := map[string]float64{"nvml": 400 + 300, "dcgm": 2*350 + 412.532 + 251.07, "amd": 540 + 310}
+	if diff := cmp.Diff(watts, f.By("aiperf_gpu_power_watts", "source", nil), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
 		t.Errorf("power by source (-want +got):\n%s", diff)
 	}
 }

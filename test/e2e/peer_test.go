@@ -33,6 +33,7 @@ type question struct {
 	target  string // that the exporter asks for
 	number  int    // of those of the target, from 0
 	arrived time.Time
+	from    string // the other end of the connection
 	header  http.Header
 	body    []byte
 
@@ -56,12 +57,22 @@ func (q *question) session() string { return q.header.Get("X-Correlation-Id") }
 // last is what the user says.
 func (q *question) last() string { return q.chat.Messages[len(q.chat.Messages)-1].Content }
 
-// startPeer starts a server that lives as long as the test. answer may run for many requests at a time.
+// startPeer starts a server without metrics that lives as long as the test. answer may run for many requests at a time.
 func startPeer(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, q *question)) *peer {
+	t.Helper()
+	return startPeerWith(t, http.NotFound, answer)
+}
+
+// startPeerWith starts one with pages.
+func startPeerWith(t *testing.T, page http.HandlerFunc, answer func(w http.ResponseWriter, r *http.Request, q *question)) *peer {
 	t.Helper()
 	p := &peer{running: map[string]int{}, most: map[string]int{}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := question{target: r.Header.Get("X-Aiperf-Exporter"), arrived: time.Now(), header: r.Header}
+		if r.Method == http.MethodGet {
+			page(w, r)
+			return
+		}
+		q := question{target: r.Header.Get("X-Aiperf-Exporter"), arrived: time.Now(), from: r.RemoteAddr, header: r.Header}
 		var err error
 		if q.body, err = io.ReadAll(r.Body); err != nil {
 			return // the exporter was killed

@@ -72,7 +72,7 @@ func readProfile(folder string) (profile, figures, error) {
 	if err != nil {
 		return p, figures{}, err
 	}
-	if err := json.Unmarshal(raw, &p); err != nil {
+	if err = json.Unmarshal(raw, &p); err != nil {
 		return p, figures{}, err
 	}
 	var at [2]time.Time

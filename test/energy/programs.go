@@ -58,7 +58,7 @@ func (o *options) try(ctx context.Context, server string, t *tool, folder string
 	if err != nil {
 		return result{}, err
 	}
-	if err := t.ask(ctx, host, folder); err != nil {
+	if err = t.ask(ctx, host, folder); err != nil {
 		return result{}, err
 	}
 	said, err := t.read(folder)

@@ -50,8 +50,8 @@ func parseNext(decoder *json.Decoder) (*node, error) {
 			key, _ = token.(string)
 			n.keys = append(n.keys, key)
 		}
-		child, err := parseNext(decoder)
-		if err != nil {
+		var child *node
+		if child, err = parseNext(decoder); err != nil {
 			return nil, err
 		}
 		if n.kind == isObject {

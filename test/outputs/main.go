@@ -69,7 +69,7 @@ func compare(ctx context.Context, o *options) ([]difference, error) {
 		}
 	}
 	theirs, ours := filepath.Join(folder, "theirs"), filepath.Join(folder, "ours")
-	if err := p.writeBoth(ctx, folder, theirs, ours); err != nil {
+	if err = p.writeBoth(ctx, folder, theirs, ours); err != nil {
 		return nil, err
 	}
 	a, err := readFolder(theirs)

@@ -71,8 +71,10 @@ func written(t *testing.T) *files {
 			Endpoint: meta.GPUs.Endpoints[0], Platform: report.NVIDIA, Index: i, Name: "NVIDIA H100 80GB HBM3", Hostname: "node-1",
 			UUID: "GPU-00000000-0000-0000-0000-00000000000" + string(rune('0'+i)), Energy: metrics.Value{V: 2400, Defined: true},
 			Sensors: []report.Sensor{
-				{Series: "aiperf_gpu_power_watts", Values: []float64{400}}, {Series: "aiperf_gpu_utilization_ratio", Values: []float64{0.87}},
-				{Series: "aiperf_gpu_memory_used_bytes", Values: []float64{71e9}}, {Series: "aiperf_gpu_temperature_celsius", Values: []float64{51}},
+				{Series: "aiperf_gpu_power_watts", Values: []float64{400}},
+				{Series: "aiperf_gpu_utilization_ratio", Values: []float64{0.87}},
+				{Series: "aiperf_gpu_memory_used_bytes", Values: []float64{71e9}},
+				{Series: "aiperf_gpu_temperature_celsius", Values: []float64{51}},
 			},
 		})
 	}
@@ -134,7 +136,7 @@ func TestEachKindOfDifferenceIsSeen(t *testing.T) {
 			if changed == string(raw) {
 				t.Fatalf("%s has no %q", test.file, test.from)
 			}
-			if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+			if err = os.WriteFile(path, []byte(changed), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			other, err := readFolder(folder)

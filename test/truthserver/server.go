@@ -39,6 +39,7 @@ func (s *server) serve(l net.Listener) error {
 func (s *server) connection(c net.Conn) {
 	in := newArrivals(c)
 	br := bufio.NewReaderSize(in, 16<<10)
+	posted, looked := false, false
 	for {
 		r, err := http.ReadRequest(br)
 		if err != nil {
@@ -47,6 +48,10 @@ func (s *server) connection(c net.Conn) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
+		}
+		posted, looked = posted || r.Method == http.MethodPost, looked || r.URL.Path == "/metrics"
+		if posted && looked {
+			s.truth.shared.Store(true)
 		}
 		if err := s.answer(c, r, body, in.last); err != nil || r.Close {
 			return

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -249,5 +250,42 @@ func TestTimelineCountsChunksByTheStepInWhichTheyWereSent(t *testing.T) {
 	}
 	if last := got[len(got)-1]; len(got) != timelineSteps || last != 5 {
 		t.Errorf("got %d steps, the last with %d chunks, want %d and the 5 that came after the end", len(got), last, timelineSteps)
+	}
+}
+
+// The clock of a server starts when a gateway has passed the request on, so its page tells less than the truth.
+func TestPageTellsWhatThePartsOfTheFirstTokenAre(t *testing.T) {
+	t.Parallel()
+	base := start(t, script{firstToken: 30 * time.Millisecond, front: 10 * time.Millisecond, queue: 5 * time.Millisecond, chunk: 1, batch: 1})
+	post(t, base+"/v1/completions", "request-1", `{"stream":true,"max_tokens":3,"prompt":"12345678901234"}`).Body.Close()
+	var known struct {
+		TTFT, ITL distribution
+	}
+	page := map[string]float64{}
+	for page["vllm:request_success_total"] < 1 { // the stream may still be on its way
+		clear(page)
+		for line := range strings.Lines(string(read(t, base+"/metrics"))) {
+			name, rest, _ := strings.Cut(line, "{")
+			if _, value, ok := strings.Cut(rest, "} "); ok {
+				page[name], _ = strconv.ParseFloat(strings.TrimSpace(value), 64)
+			}
+		}
+	}
+	if err := json.Unmarshal(read(t, base+"/truth"), &known); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]float64{
+		"vllm:time_to_first_token_seconds_sum":   known.TTFT.Mean - .010,
+		"vllm:request_queue_time_seconds_sum":    .005,
+		"vllm:request_prefill_time_seconds_sum":  known.TTFT.Mean - .015,
+		"vllm:inter_token_latency_seconds_sum":   2 * known.ITL.Mean,
+		"vllm:inter_token_latency_seconds_count": 2,
+		"vllm:prompt_tokens_total":               4,
+		"vllm:prefix_cache_hits_total":           1,
+		"vllm:generation_tokens_total":           3,
+	} {
+		if got := page[name]; math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
 	}
 }

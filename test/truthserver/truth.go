@@ -41,6 +41,7 @@ type truth struct {
 	start    time.Time                   // of the timeline
 	timeline [timelineSteps]atomic.Int64 // chunks handed to the kernel
 	tokens   atomic.Int64                // in them
+	shared   atomic.Bool                 // a connection carried both generation requests and looks at the page of metrics
 
 	mu                sync.Mutex
 	rows              []row
@@ -116,6 +117,7 @@ type report struct {
 	First        int64        `json:"first_arrival_ns"` // wall clock
 	Last         int64        `json:"last_arrival_ns"`
 	Timeline     timeline     `json:"timeline"`
+	Shared       bool         `json:"shared_connection"` // one carried both generation requests and looks at the page of metrics
 }
 
 // timeline counts chunks by the step in which they were handed to the kernel, up to the last one with any.
@@ -130,7 +132,7 @@ func (t *truth) report() report {
 	defer t.mu.Unlock()
 	r := report{
 		Requests: t.requests, Completed: len(t.rows), Aborted: t.aborted, PeakOpen: t.peak,
-		Timeline: timeline{Start: t.start.UnixNano(), Step: timelineStep.Nanoseconds(), Chunks: t.chunks()},
+		Timeline: timeline{Start: t.start.UnixNano(), Step: timelineStep.Nanoseconds(), Chunks: t.chunks()}, Shared: t.shared.Load(),
 	}
 	if t.requests > 0 {
 		r.First, r.Last = t.first.UnixNano(), t.last.UnixNano()

@@ -93,7 +93,8 @@ func start(t *testing.T, library string, words ...string) *process {
 	p := &process{t: t, control: filepath.Join(t.TempDir(), "control"), stderr: &bytes.Buffer{}}
 	p.set(words...)
 	p.command = exec.CommandContext(t.Context(), os.Args[0])
-	p.command.Env = append(os.Environ(), libraryVariable+"="+library, "NVMLSTUB=", "NVMLSTUB_FILE="+p.control)
+	p.command.Env = append(os.Environ(), libraryVariable+"="+library, "NVMLSTUB=", "NVMLSTUB_FILE="+p.control,
+		"GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0") // under the race detector each process would end a second late
 	p.command.Stderr = p.stderr
 	stdout, err := p.command.StdoutPipe()
 	if err == nil {

@@ -64,7 +64,7 @@ func (s *session) instance(parent *device, h nvml.Device, known map[string]*devi
 	}
 	if d := known[uuid]; d != nil {
 		delete(known, uuid)
-		d.handle = h
+		d.handle, d.Index = h, parent.Index
 		return d, nvml.SUCCESS
 	}
 	id, ret := h.GetGpuInstanceId()
