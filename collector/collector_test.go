@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -111,7 +112,7 @@ func TestGathererJoinsWhatCollectorsShow(t *testing.T) {
 	first := shown{family("x_total", counter, "First.", "2", "1"), family("y", gauge, "Y.", "1")}
 	second := shown{family("x_total", counter, "Second.", "3", "1"), family("y", counter, "Y as a counter.", "2", "3")}
 	g := NewGatherer(nil, first, second)
-	want := `# HELP aiperf_scrape_type_conflicts_total Series left out, at looks at this page, because most servers have the family with another type.
+	want := `# HELP aiperf_scrape_type_conflicts_total Series left out, at looks at this page, because most servers have the family with another type, or have one of which it would be a part, as x_count is of a histogram x.
 # TYPE aiperf_scrape_type_conflicts_total counter
 aiperf_scrape_type_conflicts_total{family="y"} 1
 # HELP x_total First.
@@ -132,6 +133,36 @@ y{a="3"} 1
 	}
 	if len(first[0].Metric) != 2 || first[0].Metric[0].Label[0].GetValue() != "2" {
 		t.Error("what a collector returned was changed")
+	}
+}
+
+func TestFamilyWithTheNameOfAPartOfAnotherIsLeftOut(t *testing.T) {
+	t.Parallel()
+	histogram := family("x", dto.MetricType_HISTOGRAM, "X.")
+	histogram.Metric = []*dto.Metric{{Histogram: &dto.Histogram{SampleCount: new(uint64(1)), SampleSum: new(1.)}}}
+	summary := family("y", dto.MetricType_SUMMARY, "Y.")
+	summary.Metric = []*dto.Metric{{Summary: &dto.Summary{SampleCount: new(uint64(1)), SampleSum: new(1.)}}}
+	gauge := dto.MetricType_GAUGE
+	others := shown{family("x_count", gauge, "", "1", "2"), family("x_max", gauge, "", "1"), family("y_bucket", gauge, "", "1"), family("y_sum", gauge, "", "1")}
+	got := text(t, NewGatherer(nil, others, shown{histogram, summary}))
+	for _, want := range []string{"family=\"x_count\"} 2\n", "family=\"y_sum\"} 1\n", "x_count 1\n", "x_max{a=\"1\"} 1\n", "y_bucket{a=\"1\"} 1\n", "y_sum 1\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestConflictsOfManyFamiliesAreCountedTogether(t *testing.T) {
+	t.Parallel()
+	var first, second shown
+	for i := range maxConflicts + 5 {
+		name := fmt.Sprintf("x%03d", i)
+		first = append(first, family(name, dto.MetricType_GAUGE, "", "1", "2"))
+		second = append(second, family(name, dto.MetricType_COUNTER, "", "1"))
+	}
+	got := text(t, NewGatherer(nil, first, second))
+	if n := strings.Count(got, conflicts+"{"); n != maxConflicts+1 || !strings.Contains(got, conflicts+`{family="other"} 5`) {
+		t.Errorf("%d families of conflicts, want %d and 5 series of others", n, maxConflicts)
 	}
 }
 

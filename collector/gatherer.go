@@ -15,16 +15,24 @@ import (
 // conflicts is the series of families that servers do not agree about.
 const conflicts = "aiperf_scrape_type_conflicts_total"
 
+// maxConflicts bounds the families that are told one by one: servers may invent names for ever. The rest are told together.
+const (
+	maxConflicts  = 100
+	otherFamilies = "other"
+)
+
 // Table lists the series of the Gatherer itself.
 func Table() []metrics.Series {
 	return []metrics.Series{{
 		Name: conflicts, Kind: metrics.Counter, Scope: metrics.PerProcess, Unit: "series", Labels: []metrics.Label{{Name: "family"}},
-		Help: "Series left out, at looks at this page, because most servers have the family with another type.",
+		Help: "Series left out, at looks at this page, because most servers have the family with another type, " +
+			"or have one of which it would be a part, as x_count is of a histogram x.",
 	}}
 }
 
 // Gatherer joins what collectors have to show into one family for each name. Where they do not agree about the type of a family, that of most
-// of its series holds and the others are left out; the first help text is taken. Of two series with the same labels the first stays.
+// of its series holds and the others are left out, as is a family that has the name of a part of another; the first help text is taken. Of two
+// series with the same labels the first stays.
 type Gatherer struct {
 	labels     []*dto.LabelPair
 	collectors []Collector
@@ -53,10 +61,26 @@ func (g *Gatherer) Gather() ([]*dto.MetricFamily, error) {
 		}
 	}
 	out := make([]*dto.MetricFamily, 0, len(byName)+1)
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		out = append(out, g.join(byName[name]))
+	parts := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(byName)) { // a family comes before what has its name and more
+		f := g.join(byName[name])
+		if parts[name] {
+			g.leaveOut(f)
+			continue
+		}
+		for _, suffix := range partsOf[f.GetType()] {
+			parts[name+suffix] = true
+		}
+		out = append(out, f)
 	}
 	return g.withConflicts(out), nil
+}
+
+// partsOf are what names of samples have behind that of their family. No other family may have such a name: a gatherer of gatherers would refuse
+// it, and tell so at each scrape.
+var partsOf = map[dto.MetricType][]string{
+	dto.MetricType_HISTOGRAM: {"_bucket", "_count", "_sum"},
+	dto.MetricType_SUMMARY:   {"_count", "_sum"},
 }
 
 // join makes one family of those with the same name.
@@ -94,7 +118,11 @@ func prevailing(parts []*dto.MetricFamily) dto.MetricType {
 func (g *Gatherer) leaveOut(f *dto.MetricFamily) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.conflict[f.GetName()] += float64(len(f.Metric))
+	name := f.GetName()
+	if _, known := g.conflict[name]; !known && len(g.conflict) >= maxConflicts {
+		name = otherFamilies
+	}
+	g.conflict[name] += float64(len(f.Metric))
 }
 
 // labelled is the metric with the labels of all series. A label that it has itself stays.

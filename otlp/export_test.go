@@ -1,14 +1,8 @@
 package otlp
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +17,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
-	"github.com/aiperf-exporter/aiperf-exporter/otlp/genai"
-	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 func TestEverythingArrivesAtACollector(t *testing.T) {
@@ -81,7 +73,7 @@ func TestEverythingArrivesAtACollector(t *testing.T) {
 	}
 }
 
-func TestFailuresAreCountedByReasonAndLosePlainlyNothing(t *testing.T) {
+func TestFailuresAreCountedByReasonAndLoseNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		err  error
@@ -264,186 +256,5 @@ func TestRequestsAreNoLargerThanTheyMayBe(t *testing.T) {
 		if got := valueOf(t, e, pointsSeries, sent); got != float64(points) {
 			t.Errorf("%s: got %v points, want %d", form, got, points)
 		}
-	}
-}
-
-func TestHeadersAreThoseOfTheMomentAndNeverLogged(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "headers")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("# of the team\nAuthorization: Bearer first-secret-token\n\n")
-	s := &collectorServer{answer: func(n int) (*collectormetrics.ExportMetricsServiceResponse, error) {
-		token := "first-secret-token"
-		if n > 0 {
-			token = "second-secret-token, once first-secret-token,"
-		}
-		return nil, status.Errorf(codes.Unauthenticated, "who is %s of tenant-secret?", token)
-	}}
-	address, _ := serve(t, s, "127.0.0.1:0")
-	c := testConfig(address)
-	c.Headers, c.HeadersFile = map[string]secret.Secret{"X-Tenant": "tenant-secret", "authorization": "overridden"}, file
-	value := 1.
-	e := newExporter(t, c, oneCounter(&value))
-	var log bytes.Buffer
-	e.warnings.logger = slog.New(slog.NewTextHandler(&log, nil))
-	now := time.Now()
-	e.warnings.now = func() time.Time { return now }
-	export := func() {
-		e.export(t.Context())
-		now = now.Add(warnEvery)
-	}
-	export()
-	write("authorization: Bearer second-secret-token\n")
-	export()
-	write("no header\n")
-	export()
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	export()
-	var got []string
-	for _, md := range s.headers {
-		got = append(got, md.Get("authorization")[0]+" "+md.Get("x-tenant")[0])
-	}
-	second := "Bearer second-secret-token tenant-secret"
-	if diff := cmp.Diff([]string{"Bearer first-secret-token tenant-secret", second, second, second}, got); diff != "" {
-		t.Errorf("headers, want -, got +:\n%s", diff)
-	}
-	if text := log.String(); strings.Contains(text, "secret-token") || strings.Contains(text, "tenant-secret") || !strings.Contains(text, "line 1") {
-		t.Errorf("the log shows a secret, or not what is wrong with the file:\n%s", text)
-	}
-}
-
-func TestAFileOfHeadersThatCannotBeReadIsAnErrorAtTheStart(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"large": strings.Repeat("a: b\n", maxHeadersFile), "no-colon": "authorization Bearer x", "reserved": "grpc-timeout: 1", "control": "a: b\x01",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c := testConfig("127.0.0.1:1")
-		c.HeadersFile = path
-		if _, err := New(c, Deps{Clock: metrics.NewSystemClock(), Logger: discard()}); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: got %v, want an error that names the file", name, err)
-		}
-	}
-	c := testConfig("127.0.0.1:1")
-	c.HeadersFile = filepath.Join(dir, "absent")
-	if _, err := New(c, Deps{Clock: metrics.NewSystemClock(), Logger: discard()}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v, want that the file is not there", err)
-	}
-}
-
-func TestWarningsComeOnceAMinute(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	now := time.Now()
-	w := &warnings{logger: slog.New(slog.NewTextHandler(&log, nil)), now: func() time.Time { return now }}
-	for i := range 130 {
-		w.warn("p", fmt.Errorf("number %d", i))
-		now = now.Add(time.Second)
-	}
-	if got := strings.Count(log.String(), "\n"); got != 3 {
-		t.Errorf("got %d lines, want 3:\n%s", got, log.String())
-	}
-	if !strings.Contains(log.String(), "withheld=59") {
-		t.Errorf("want the number of those that were withheld:\n%s", log.String())
-	}
-}
-
-func TestTheLastExportIsMadeWhenTheProgramEnds(t *testing.T) {
-	t.Parallel()
-	s := &collectorServer{}
-	address, _ := serve(t, s, "127.0.0.1:0")
-	c := testConfig(address)
-	c.Interval, c.Traces = time.Hour, TracesConfig{Enabled: true, Ratio: 1}
-	value := 7.
-	e := newExporter(t, c, oneCounter(&value))
-	ctx, end := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		e.Run(ctx)
-	}()
-	trace := metrics.Trace{ID: [16]byte{1, 2}, Span: [8]byte{3}, Sampled: true}
-	_, span := e.Tracer().Start(genai.WithSpan(t.Context(), trace), "chat m")
-	span.End()
-	end()
-	<-ended
-	if got := s.received(); len(got) != 1 {
-		t.Errorf("got %d requests for metrics, want 1", len(got))
-	}
-	if len(s.traces) != 1 {
-		t.Fatalf("got %d requests for spans, want 1", len(s.traces))
-	}
-	got := s.traces[0].ResourceSpans[0].ScopeSpans[0].Spans[0]
-	if !bytes.Equal(got.TraceId, trace.ID[:]) || !bytes.Equal(got.SpanId, trace.Span[:]) || got.Name != "chat m" {
-		t.Errorf("got the span %v, want that of the context", got)
-	}
-	if n := valueOf(t, e, spansSeries, sent); n != 1 {
-		t.Errorf("got %v spans sent, want 1", n)
-	}
-}
-
-func TestRunExportsEachInterval(t *testing.T) {
-	t.Parallel()
-	s := &collectorServer{got: make(chan struct{})}
-	address, _ := serve(t, s, "127.0.0.1:0")
-	c := testConfig(address)
-	c.Interval = 10 * time.Millisecond
-	value := 7.
-	e := newExporter(t, c, oneCounter(&value))
-	ctx, end := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		e.Run(ctx)
-	}()
-	for range 3 {
-		<-s.got
-	}
-	end()
-	<-ended
-	if got := len(s.received()); got < 3 {
-		t.Errorf("got %d exports, want at least 3", got)
-	}
-}
-
-func TestSpansAreDroppedWhenTooManyWait(t *testing.T) {
-	t.Parallel()
-	c := testConfig("127.0.0.1:1")
-	c.Traces.Enabled = true
-	value := 1.
-	e := newExporter(t, c, oneCounter(&value))
-	for range maxSpansWaiting + 5 {
-		_, span := e.Tracer().Start(t.Context(), "x")
-		span.End()
-	}
-	if n := valueOf(t, e, spansSeries, dropped); n != 5 {
-		t.Errorf("got %v dropped, want 5", n)
-	}
-	ctx, end := context.WithCancel(t.Context())
-	end()
-	e.queue.run(ctx, ctx) // nobody is there
-	if n := valueOf(t, e, spansSeries, lost); n != maxSpansWaiting {
-		t.Errorf("got %v lost, want %d", n, maxSpansWaiting)
-	}
-}
-
-func TestAPanicStaysInThisRoom(t *testing.T) {
-	t.Parallel()
-	c := testConfig("127.0.0.1:1")
-	e := newExporter(t, c, nil)
-	e.export(t.Context())
-	if n := valueOf(t, e, errorsSeries, string(reasonInternal)); n != 1 {
-		t.Errorf("got %v, want 1", n)
 	}
 }

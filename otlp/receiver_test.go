@@ -31,6 +31,7 @@ type collectorServer struct {
 	mu      sync.Mutex
 	answer  func(n int) (*collectormetrics.ExportMetricsServiceResponse, error) // to the n-th request for metrics, from 0
 	metrics []*collectormetrics.ExportMetricsServiceRequest
+	refusal error // of spans
 	traces  []*collectortrace.ExportTraceServiceRequest
 	headers []metadata.MD
 	calls   int
@@ -72,6 +73,9 @@ type traceServer struct {
 func (s traceServer) Export(_ context.Context, r *collectortrace.ExportTraceServiceRequest) (*collectortrace.ExportTraceServiceResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.refusal != nil {
+		return nil, s.refusal
+	}
 	s.traces = append(s.traces, proto.CloneOf(r))
 	return &collectortrace.ExportTraceServiceResponse{}, nil
 }

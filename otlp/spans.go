@@ -54,37 +54,45 @@ func (q *spanQueue) run(ctx, life context.Context) {
 	defer patience.Stop()
 	batch := make([]sdktrace.ReadOnlySpan, 0, maxSpansAtOnce)
 	for ctx.Err() == nil {
-		now := false
+		waiting := q.waiting
+		if len(batch) == maxSpansAtOnce {
+			waiting = nil // nobody took it; others wait until it is tried again
+		}
 		select {
 		case <-ctx.Done():
 		case <-patience.C:
-			now = true
-		case span := <-q.waiting:
-			batch = append(batch, span)
-		}
-		if now || len(batch) == maxSpansAtOnce {
 			batch = q.send(life, batch)
-		}
-	}
-	for {
-		select {
-		case span := <-q.waiting:
+		case span := <-waiting:
 			if batch = append(batch, span); len(batch) == maxSpansAtOnce {
 				batch = q.send(life, batch)
 			}
+		}
+	}
+	for more := true; more; {
+		select {
+		case span := <-q.waiting:
+			batch = append(batch, span)
 		default:
-			q.send(life, batch)
-			return
+			more = false
+		}
+		if !more || len(batch) >= maxSpansAtOnce {
+			left := q.send(life, batch)
+			q.tally.spansEnded(lost, int64(len(left)))
+			batch = batch[:0]
 		}
 	}
 }
 
-// send sends a batch, and gives its memory for the next.
+// send sends a batch and gives it back empty, or as it was if the collector is away.
 func (q *spanQueue) send(ctx context.Context, batch []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 	if len(batch) == 0 {
 		return batch
 	}
 	if err := q.exporter.ExportSpans(ctx, batch); err != nil {
+		if reasonOf(err) == reasonUnavailable {
+			q.warnings.warn("spans wait for the collector", err)
+			return batch
+		}
 		q.tally.spansEnded(lost, int64(len(batch)))
 		q.warnings.warn("spans are lost", err)
 	}

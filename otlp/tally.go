@@ -34,12 +34,13 @@ var reasons = []string{
 	string(reasonServer), string(reasonPartial), string(reasonInternal),
 }
 
-// reasonOf is the class of a status of gRPC.
+// reasonOf is the class of a status of gRPC. One that came before time was up tells more than that it was.
 func reasonOf(err error) reason {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	code := status.Code(err)
+	if code == codes.Unknown && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		return reasonTimeout
 	}
-	switch status.Code(err) {
+	switch code {
 	case codes.Unavailable:
 		return reasonUnavailable
 	case codes.DeadlineExceeded, codes.Canceled:
@@ -70,8 +71,8 @@ const (
 	failure  = "error"
 	sent     = "sent"
 	rejected = "rejected" // by the collector
-	lost     = "lost"     // with a request that failed
-	dropped  = "dropped"  // because too many were waiting
+	lost     = "lost"     // with a request that the collector did not take
+	dropped  = "dropped"  // because too many waited
 )
 
 // Table lists the series of Families.
@@ -99,7 +100,7 @@ func Table() []metrics.Series {
 		{
 			Name: spansSeries, Kind: metrics.Counter, Scope: metrics.PerProcess, Unit: "spans",
 			Labels: []metrics.Label{{Name: "result", Values: []string{sent, rejected, lost, dropped}}},
-			Help:   "Spans of sampled requests: sent, rejected by the collector, lost with a request that failed, or dropped because too many were waiting. Absent without otlp.traces.",
+			Help:   "Spans of sampled requests: sent, rejected by the collector, lost with a request that it did not take, or dropped because too many waited for it. Absent without otlp.traces.",
 		},
 	}
 }

@@ -13,7 +13,8 @@ import (
 var statColumns = []string{"avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"}
 
 // WriteCSV writes AIPerf's profile_export_aiperf.csv: a block of figures with statistics, a blank line, a block of scalars, both sorted by
-// tag, and, where GPUs were looked at, two blank lines and a block of what each of them showed. Numbers have all their digits; AIPerf's two decimals turn small figures into 0.00.
+// tag, and, where GPUs were looked at, two blank lines and a block of what each of them showed. Numbers have all their digits; AIPerf's two
+// decimals turn small figures into 0.00.
 func (r *Report) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true

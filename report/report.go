@@ -5,7 +5,11 @@
 // stands under the one key "exporter". Where a figure of the same name is defined better here, it is ours: effective latency starts at the
 // scheduled instant, a broken stream is an error, HTTP waiting ends with the first byte of the header, not of the body.
 //
-// To add a figure: one line in the table of catalog.go. The package must never measure: it reads records and their measures.
+// What GPUs took and servers counted meanwhile is handed in (Meta.GPUs, Meta.Servers) for the window of the throughputs; what is not known there
+// is left out.
+//
+// To add a figure: one line in the table of catalog.go, of power.go if it needs energy. The package must never measure: it reads records and their
+// measures.
 package report
 
 import (

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -41,7 +42,7 @@ func newOthers(c *config.Config, e *engine, w watchers, instance string) (*other
 	o := &others{observer: w.requests}
 	userAgent := program + "/" + version.Version
 	if c.Collectors.Server.Enabled {
-		servers, err := server.New(c.Collectors.Server, c.ServerTargets(), server.Deps{
+		servers, err := server.New(c.Collectors.Server, serversOf(c, e.targets), server.Deps{
 			Clock: e.clock, Logger: e.logger.With(slog.String("component", "server metrics")), UserAgent: userAgent, Observe: w.servers,
 		})
 		if err != nil {
@@ -65,6 +66,13 @@ func newOthers(c *config.Config, e *engine, w watchers, instance string) (*other
 	}
 	e.gatherer = prometheus.Gatherers{e.registry, collector.NewGatherer(c.Global.Labels, o.collectors...)}
 	return o, nil
+}
+
+// serversOf are the servers behind targets, of which a one-shot may have chosen some.
+func serversOf(c *config.Config, targets []targetConfig) []server.Target {
+	return slices.DeleteFunc(c.ServerTargets(), func(s server.Target) bool {
+		return !slices.ContainsFunc(targets, func(t targetConfig) bool { return t.Name == s.Name })
+	})
 }
 
 // tell makes what sends to a collector of OpenTelemetry. It is a collector itself, of how its exports went.

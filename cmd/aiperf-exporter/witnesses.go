@@ -151,9 +151,8 @@ func askedServers(c *config.Config, targets []targetConfig) []string {
 		return nil
 	}
 	var out []string
-	for _, t := range c.ServerTargets() {
-		none := t.Config.Kind == mapping.None || t.Config.MetricsURLs != nil && len(t.Config.MetricsURLs) == 0
-		if !none && slices.ContainsFunc(targets, func(chosen targetConfig) bool { return chosen.Name == t.Name }) {
+	for _, t := range serversOf(c, targets) {
+		if none := t.Config.Kind == mapping.None || t.Config.MetricsURLs != nil && len(t.Config.MetricsURLs) == 0; !none {
 			out = append(out, t.Name)
 		}
 	}

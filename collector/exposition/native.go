@@ -154,9 +154,10 @@ func (n *Native) valid(count, sum float64) bool {
 
 // total adds up the buckets of spans, as far as these can hold them.
 func total(spans []Span, deltas []int64) (sum float64, ok bool) {
-	buckets := uint64(0)
+	buckets, index := uint64(0), int64(0)
 	for i, s := range spans {
-		if i > 0 && s.Offset < 0 {
+		index += int64(s.Offset) + int64(s.Length)
+		if i > 0 && s.Offset < 0 || s.Offset == math.MinInt32 || index-1 > math.MaxInt32 {
 			return 0, false
 		}
 		buckets += uint64(s.Length)

@@ -104,6 +104,10 @@ var pages = []struct {
 		"samples 9 duplicates 0 dropped 3",
 	}},
 	{"a sample that its family cannot have is dropped", "# TYPE h histogram\nh 5\n# TYPE g gaugehistogram\ng 5\nx 1\n", "", []string{"x untyped", "  1", "samples 3 duplicates 0 dropped 2"}},
+	{"a sum or a count with the label of buckets or quantiles is dropped", "# TYPE h histogram\nh_bucket{le=\"1\"} 1\nh_sum 2\nh_count 1\nh_sum{le=\"1\"} 2\nh_count{le=\"1\"} 1\n" +
+		"# TYPE s summary\ns_sum{quantile=\"1\"} 2\ns_count{quantile=\"1\"} 1\ns_sum{le=\"1\"} 2\ns_count{le=\"1\"} 1\n", "", []string{
+		"h histogram", "  count=1 sum=2 1:1 +Inf:1", "s summary", `  le="1" count=1 sum=2`, "samples 9 duplicates 0 dropped 4",
+	}},
 	{"a family with a TYPE of its own is no part of another", "# TYPE x histogram\n# TYPE x_count gauge\nx_bucket{le=\"+Inf\"} 1\nx_sum 1\nx_count 7\n", "", []string{
 		"x histogram", "  count=1 sum=1 +Inf:1", "x_count gauge", "  7", "samples 3 duplicates 0 dropped 0",
 	}},

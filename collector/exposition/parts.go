@@ -86,6 +86,9 @@ func (p *parts) histogram(page uint32) (*Buckets, bool) {
 	default:
 		return nil, false
 	}
+	if n = len(h.Classic); n > 0 && h.Classic[n-1].Count != h.Count {
+		h.Native = nil // is not of the same observations, and was found whole for the count that is not shown
+	}
 	return h, p.hasSum && !p.broken && rising(h)
 }
 

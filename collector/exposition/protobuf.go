@@ -168,6 +168,10 @@ func (p *Parser) parseMetric(into *family, message []byte) error {
 			return fmt.Errorf("label %q stands there twice", abridged(p.pairs[i].name))
 		}
 	}
+	if slices.ContainsFunc(p.pairs, func(l pair) bool { return string(l.name) == pointLabel(into.kind) }) {
+		p.store.dropped++
+		return nil
+	}
 	s := p.store.seriesOfPairs(into, p.pairs)
 	if !p.store.enter(into, s) {
 		p.store.duplicates++

@@ -124,7 +124,16 @@ func TestProtobuf(t *testing.T) {
 			labelled(histogramOf(changed(nativeOf(), func(h *dto.Histogram) {
 				h.Schema, h.Bucket = new(int32(-53)), []*dto.Bucket{bucket(1, 1)}
 			})), "a", "7"),
-		)}, []string{"h histogram" + help, `  a="7" count=5 sum=6.5 1:1 +Inf:5`, "samples 8 duplicates 0 dropped 6"}},
+			labelled(histogramOf(changed(nativeOf(), func(h *dto.Histogram) { h.PositiveSpan[0].Offset = new(int32(math.MaxInt32)) })), "a", "8"),
+			labelled(histogramOf(changed(nativeOf(), func(h *dto.Histogram) { h.PositiveSpan[0].Offset = new(int32(math.MinInt32)) })), "a", "9"),
+		)}, []string{"h histogram" + help, `  a="7" count=5 sum=6.5 1:1 +Inf:5`, "samples 10 duplicates 0 dropped 8"}},
+		{"a native histogram with classic buckets of other observations, which alone are shown", []*dto.MetricFamily{family("h", histogramOf(changed(nativeOf(), func(h *dto.Histogram) {
+			h.Bucket = []*dto.Bucket{bucket(1, 1), bucket(math.Inf(1), 4)}
+		})))}, []string{"h histogram" + help, "  count=5 sum=6.5 1:1 +Inf:4", "samples 3 duplicates 0 dropped 0"}},
+		{"a histogram with the label of buckets, and a summary with that of quantiles", []*dto.MetricFamily{
+			family("h", labelled(histogramOf(nativeOf()), "le", "1")), family("s", labelled(&dto.Metric{Summary: &dto.Summary{}}, "quantile", "1")),
+			family("g", labelled(gaugeOf(1), "le", "1")),
+		}, []string{"g gauge" + help, `  le="1" 1`, "samples 3 duplicates 0 dropped 2"}},
 		{"native histograms of floats are not read, their classic buckets are", []*dto.MetricFamily{family("h",
 			histogramOf(&dto.Histogram{SampleCountFloat: new(2.5), SampleSum: new(4.5), PositiveCount: []float64{2.5}, PositiveSpan: []*dto.BucketSpan{{Length: new(uint32(1))}}}),
 			labelled(histogramOf(&dto.Histogram{SampleCountFloat: new(2.5), SampleSum: new(4.5), ZeroCountFloat: new(2.5), Bucket: []*dto.Bucket{bucket(1, 1)}}), "a", "1"),

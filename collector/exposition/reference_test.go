@@ -169,7 +169,14 @@ func plainKind(kind string) string {
 // part takes a sample whose name is that of a family and a suffix, if the family has such samples.
 func (r *reference) part(base, suffix string, s flat) bool {
 	kind := r.types[base]
+	own := map[string]string{"histogram": "le", "gaugehistogram": "le", "summary": "quantile"}[kind]
+	if _, has := s.labels[own]; has && (strings.HasSuffix(suffix, "sum") || strings.HasSuffix(suffix, "count")) {
+		kind += " of a point"
+	}
 	switch suffix + " " + kind {
+	case "_sum histogram of a point", "_sum summary of a point", "_gsum gaugehistogram of a point",
+		"_count histogram of a point", "_count summary of a point", "_gcount gaugehistogram of a point":
+		r.dropped++
 	case "_total counter":
 		r.plain(s.name, base, "counter", s)
 	case "_info info":

@@ -93,8 +93,15 @@ func (s *store) resolve(m *metadata, name string, labels []Label) sample {
 		return out
 	}
 	at, placed := 0.0, true
-	if r.part == point {
+	switch r.part {
+	case point:
 		at, placed, labels = cutPoint(r.kind, labels)
+	case sum, count: // on what we show, the label would stand beside the one of the bucket
+		if slices.ContainsFunc(labels, func(l Label) bool { return l.Name == pointLabel(r.kind) }) {
+			out.part = misfit
+			return out
+		}
+	case misfit, value, creation:
 	}
 	out.family = s.familyOf(r)
 	out.series = s.seriesOf(out.family, labels)
@@ -107,13 +114,21 @@ func (s *store) resolve(m *metadata, name string, labels []Label) sample {
 	return out
 }
 
+// pointLabel is the label that tells which bucket or quantile a sample is, "" where there are none.
+func pointLabel(k kind) string {
+	switch k {
+	case histogram, gaugeHistogram:
+		return "le"
+	case summary:
+		return "quantile"
+	case undeclared, unknown, counter, gauge, info:
+	}
+	return ""
+}
+
 // cutPoint takes the label that tells which bucket or quantile it is from the others.
 func cutPoint(k kind, labels []Label) (at float64, placed bool, others []Label) {
-	own := "le"
-	if k == summary {
-		own = "quantile"
-	}
-	i := slices.IndexFunc(labels, func(l Label) bool { return l.Name == own })
+	i := slices.IndexFunc(labels, func(l Label) bool { return l.Name == pointLabel(k) })
 	if i < 0 {
 		return 0, false, labels
 	}

@@ -202,7 +202,11 @@ func recordedNames(t *testing.T) []string {
 
 func TestSeriesExist(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{"aiperf_exporter_build_info": true}
+	known := map[string]bool{
+		"aiperf_exporter_build_info": true,
+		// A key of AIPerf's report, and the name of one of its files.
+		"aiperf_version": true, "aiperf_results_ready": true,
+	}
 	for _, name := range recordedNames(t) {
 		known[name] = true
 	}

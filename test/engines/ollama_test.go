@@ -25,6 +25,8 @@ func TestOllamaTellsWhichModelIsLoaded(t *testing.T) {
 	t.Run("ollama", func(t *testing.T) {
 		server := startOllama(t)
 		exporter := serve(t, fmt.Sprintf(watching+`
+loads: {trickle: {mode: constant, rate: 3, max_in_flight: 16}}
+targets:
   - {name: looked-for, url: &url %q, model: tiny, endpoint: {type: chat}, workload: short, load: trickle}
   - {name: told, url: *url, model: tiny, endpoint: {type: chat}, workload: short, load: trickle, server: {kind: ollama}}
 `, server))

@@ -25,6 +25,8 @@ func TestARestartedServerIsSeen(t *testing.T) {
 		}
 		first := engine.start(t, address)
 		exporter := serve(t, fmt.Sprintf(watching+`
+loads: {trickle: {mode: constant, rate: 3, max_in_flight: 16}}
+targets:
   - {name: restarts, url: "http://%s", model: tiny, endpoint: {type: chat}, workload: short, load: trickle}
   - {name: stays, url: %q, model: tiny, endpoint: {type: chat}, workload: short, load: trickle}
 `, address, startEngine(t, engine)))
@@ -117,6 +119,8 @@ func TestAServerWithoutMetricsCostsNothing(t *testing.T) {
 	t.Run("llama", func(t *testing.T) {
 		server := startEngine(t, variant("model/tiny.gguf", nil))
 		exporter := serve(t, fmt.Sprintf(watching+`
+loads: {trickle: {mode: constant, rate: 3, max_in_flight: 16}}
+targets:
   - {name: looked-for, url: &url %q, model: tiny, endpoint: {type: chat}, workload: short, load: trickle}
   - {name: told, url: *url, model: tiny, endpoint: {type: chat}, workload: short, load: trickle, server: {kind: llamacpp}}
 `, server))

@@ -17,7 +17,7 @@ import (
 const (
 	binary  = "../../bin/aiperf-exporter"
 	cache   = "../../.cache/"
-	startup = 5 * time.Minute // vLLM takes up to two on an idle machine
+	startup = 10 * time.Minute // vLLM takes up to two on an idle machine, and five on a busy one
 )
 
 // engine is an inference server and what it calls its own counters.

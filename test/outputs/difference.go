@@ -38,11 +38,11 @@ func differences(theirs, ours *files) []difference {
 // exact are the units of what is counted: such figures must be the same, all others about the same.
 var exact = []string{"tokens", "requests", "%", "ratio", "count"}
 
-// What is measured may be so far apart: the server's answers do not take the same time to the microsecond, and the rest is what AIPerf takes
-// for itself.
+// What is measured may be so far apart: on a busy machine AIPerf takes its time, and that time is in what it measures. Another definition or unit
+// makes more of a difference.
 const (
-	marginPart         = 0.05
-	marginMilliseconds = 3
+	marginPart         = 0.15
+	marginMilliseconds = 5
 )
 
 // valueDifferences compares the figures that both have.
@@ -54,9 +54,12 @@ func valueDifferences(theirs, ours *files) []difference {
 			continue
 		}
 		unit, _ := a.members["unit"].scalar.(string)
-		stats := []string{"avg", "p50"}
-		if slices.Contains(exact, unit) {
+		stats := []string{"p50"} // one late request among forty says nothing of a definition
+		switch {
+		case slices.Contains(exact, unit):
 			stats = a.keys
+		case a.members["p50"] == nil:
+			stats = []string{"avg"}
 		}
 		for _, stat := range stats {
 			x, some := a.number(stat)

@@ -94,7 +94,7 @@ func (p *programs) askTheirs(ctx context.Context, host, prompts, folder string) 
 		ctx, 0, "env", "HOME="+folder, "TMPDIR="+folder, p.peer, "profile", "--model=truth", "--url=http://"+host, "--endpoint-type=chat", "--streaming",
 		"--tokenizer="+p.model, "--use-server-token-count", "--input-file="+prompts, "--custom-dataset-type=single_turn",
 		"--concurrency="+strconv.Itoa(concurrency), "--request-count="+strconv.Itoa(requests), "--random-seed=7", "--ui=none",
-		"--workers-max=1", "--record-processors=1", "--goodput=time_to_first_token:200 inter_token_latency:20",
+		"--workers-max=1", "--record-processors=1", "--goodput=time_to_first_token:2000 inter_token_latency:1000",
 		"--gpu-telemetry", "http://"+host+"/gpu/metrics", "--server-metrics", "http://"+host+"/metrics", "--output-artifact-dir="+folder,
 	)
 }
@@ -115,7 +115,7 @@ workloads:
 loads:
   users: {mode: closed, concurrency: %d, min_interval: 1ms}
 slos:
-  interactive: {objective: 0.5, window: 30d, time_to_first_token: 200ms, inter_token_latency: 20ms}
+  interactive: {objective: 0.5, window: 30d, time_to_first_token: 2s, inter_token_latency: 1s}
 http_clients:
   default: {reuse: keepalive}
 collectors:

@@ -58,7 +58,6 @@ var reasons = []explanation{
 	{"jsonl failure.metrics", "AIPerf has no figures of failures here"},
 	{"jsonl *.metrics.credit_to_start_latency", "in AIPerf only in the summary"},
 	{"jsonl success.metrics.effective_latency", "in AIPerf only in the summary"},
-	{"value effective_latency *", "from the scheduled instant, of successes; AIPerf's mean has failures in it, which end at once"},
 }
 
 // reason is why a place differs; "" = nobody knows.

@@ -256,24 +256,19 @@ func TestTimelineCountsChunksByTheStepInWhichTheyWereSent(t *testing.T) {
 // The clock of a server starts when a gateway has passed the request on, so its page tells less than the truth.
 func TestPageTellsWhatThePartsOfTheFirstTokenAre(t *testing.T) {
 	t.Parallel()
-	base := start(t, script{firstToken: 30 * time.Millisecond, front: 10 * time.Millisecond, queue: 5 * time.Millisecond, chunk: 1, batch: 1})
-	post(t, base+"/v1/completions", "request-1", `{"stream":true,"max_tokens":3,"prompt":"12345678901234"}`).Body.Close()
-	var known struct {
-		TTFT, ITL distribution
-	}
-	page := map[string]float64{}
-	for page["vllm:request_success_total"] < 1 { // the stream may still be on its way
-		clear(page)
-		for line := range strings.Lines(string(read(t, base+"/metrics"))) {
-			name, rest, _ := strings.Cut(line, "{")
-			if _, value, ok := strings.Cut(rest, "} "); ok {
-				page[name], _ = strconv.ParseFloat(strings.TrimSpace(value), 64)
-			}
-		}
-	}
-	if err := json.Unmarshal(read(t, base+"/truth"), &known); err != nil {
+	s := newServer(script{firstToken: 30 * time.Millisecond, front: 10 * time.Millisecond, queue: 5 * time.Millisecond, chunk: 1, batch: 1})
+	g := generation{arrived: time.Now()}
+	if err := s.generate(io.Discard, &g, []byte(`{"stream":true,"max_tokens":3,"prompt":"12345678901234"}`)); err != nil {
 		t.Fatal(err)
 	}
+	page := map[string]float64{}
+	for line := range strings.Lines(string(s.page())) {
+		name, rest, _ := strings.Cut(line, "{")
+		if _, value, ok := strings.Cut(rest, "} "); ok {
+			page[name], _ = strconv.ParseFloat(strings.TrimSpace(value), 64)
+		}
+	}
+	known := s.truth.report()
 	for name, want := range map[string]float64{
 		"vllm:time_to_first_token_seconds_sum":   known.TTFT.Mean - .010,
 		"vllm:request_queue_time_seconds_sum":    .005,

@@ -34,6 +34,7 @@ func (l *limiter) apply(lists ...*[]*dto.MetricFamily) int {
 		l.dropped = map[string]bool{}
 	}
 	gone := 0
+	maps.DeleteFunc(l.dropped, func(name string, _ bool) bool { return sizes[name] == 0 }) // a server may invent names for ever
 	for name := range l.dropped {
 		gone += sizes[name]
 		delete(sizes, name)

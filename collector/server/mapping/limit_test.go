@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,6 +46,18 @@ func TestFamiliesBeyondTheBoundAreDroppedTheLargestFirstAndAlwaysTheSame(t *test
 		if diff := cmp.Diff(step.want, got); diff != "" || r.Dropped != step.dropped {
 			t.Errorf("%s: dropped %d, want %d; %s", step.name, r.Dropped, step.dropped, diff)
 		}
+	}
+}
+
+func TestDroppedFamiliesThatEndedAreForgotten(t *testing.T) {
+	t.Parallel()
+	m := New(Options{Kind: Generic, MaxSeries: 20, Passthrough: Passthrough{Allow: []string{".*"}}})
+	for i := range 10 {
+		name := fmt.Sprintf("x%d", i)
+		m.Map(parse(t, strings.NewReplacer(" a ", " "+name+" ", "a{", name+"{").Replace(sized(30))))
+	}
+	if got := len(m.limit.dropped); got > 1 {
+		t.Errorf("%d families are remembered, of which one is still on the page", got)
 	}
 }
 

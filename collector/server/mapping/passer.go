@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/model"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/exposition"
 )
@@ -19,7 +20,8 @@ var rayLabels = []string{"SessionName", "WorkerId"}
 
 // passer passes families through.
 type passer struct {
-	allow, deny *regexp.Regexp // allow nil = nothing
+	allow, deny *regexp.Regexp // of names on the page; allow nil = nothing
+	reserved    *regexp.Regexp // names that nothing may have with us
 	config      Passthrough
 	own         []exposition.Label
 }
@@ -32,15 +34,23 @@ type passed struct {
 
 func newPasser(o *Options) passer {
 	p := passer{
-		config: o.Passthrough,
-		own:    []exposition.Label{{Name: ownLabels[0], Value: o.Target}, {Name: ownLabels[1], Value: o.Instance}},
-		deny:   regexp.MustCompile(anchored(append([]string{alwaysDenied}, o.Passthrough.Deny...)...)),
+		config:   o.Passthrough,
+		own:      []exposition.Label{{Name: ownLabels[0], Value: o.Target}, {Name: ownLabels[1], Value: o.Instance}},
+		deny:     regexp.MustCompile(anchored(append([]string{alwaysDenied}, o.Passthrough.Deny...)...)),
+		reserved: regexp.MustCompile(anchored(alwaysDenied)),
 	}
 	if len(o.Passthrough.Allow) > 0 {
 		p.allow = regexp.MustCompile(anchored(o.Passthrough.Allow...))
 	}
 	return p
 }
+
+// plainName is the name of a family without what only newer readers take, as Prometheus writes it for older ones. With us all get the same: names
+// that are told apart by nothing else would become one on the way to an older reader, and cost it the whole page.
+func plainName(name string) string { return model.EscapeName(name, model.UnderscoreEscaping) }
+
+// plainLabel is likewise the name of a label, in which there is no colon.
+func plainLabel(name string) string { return strings.ReplaceAll(plainName(name), ":", "_") }
 
 // plan lists the families of a page that are passed through. Of families whose names would be mixed up, as that of a gauge x_count with a part of
 // the histogram x, the first by name stays.
@@ -54,7 +64,10 @@ func (p *passer) plan(page *exposition.Page) []passed {
 		if f.Name == "" || !p.allow.MatchString(f.Name) || p.deny.MatchString(f.Name) {
 			continue
 		}
-		name := p.config.Prefix + f.Name
+		name := plainName(p.config.Prefix + f.Name)
+		if p.reserved.MatchString(name) {
+			continue
+		}
 		if f.Kind == exposition.Counter && !strings.HasSuffix(name, "_total") {
 			name += "_total"
 		}
@@ -131,7 +144,7 @@ func (p *passer) labels(f *exposition.Family, s *exposition.Series) []*dto.Label
 	pairs := make([]exposition.Label, 0, len(s.Labels)+len(p.own))
 	pairs = append(pairs, p.own...)
 	for _, l := range s.Labels {
-		if l.Value == "" || p.drops(f, l.Name) { // an empty label is none
+		if l.Name = plainLabel(l.Name); l.Value == "" || p.drops(f, l.Name) { // an empty label is none
 			continue
 		}
 		l.Name = p.rename(s, l.Name)

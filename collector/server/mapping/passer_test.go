@@ -73,6 +73,21 @@ func TestFamiliesArePassedThrough(t *testing.T) {
 				family("gauge", "h_max", " 6"),
 			[]string{"h{} histogram 4 4 10:1", "h_max{} gauge 6"},
 		},
+		{
+			"names that only newer readers take become such that all take", everything,
+			"{\"a.b c\",\"x.y\"=\"1\",\"x:z\"=\"2\",\"..name__\"=\"3\"} 1\n{\"5\"} 2\n",
+			[]string{"_{} untyped 2", "a_b_c{x_y=1,x_z=2} untyped 1"},
+		},
+		{
+			"not where they become ours, another family or another label", everything,
+			"{\"go.threads\"} 1\n{\"aiperf:server_up\"} 1\n{\"aiperf.server.up\"} 1\n{\"x.created\"} 1\na_b 1\n{\"a.b\"} 2\nc{\"d.e\"=\"1\",d_e=\"2\"} 1\n" +
+				"{\"f\",\"instance.id\"=\"x\"} 1\n",
+			[]string{"a_b{} untyped 1", "aiperf:server_up{} untyped 1", "f{exported_instance_id=x} untyped 1"},
+		},
+		{
+			"not what a prefix makes ours", Passthrough{Allow: []string{".*"}, Prefix: "aiperf"},
+			family("gauge", "_server_up", " 1") + family("gauge", "x", " 1"), []string{"aiperfx{} gauge 1"},
+		},
 		{"not a second family of one name", everything, family("counter", "c", " 1") + family("gauge", "c_total", " 2"), []string{"c_total{} counter 1"}},
 		{"Ray's labels of a session are left out", everything, family("gauge", "ray_a", `{SessionName="s",WorkerId="w",deployment="d"} 1`) +
 			family("gauge", "a", `{SessionName="s"} 1`), []string{"a{SessionName=s} gauge 1", "ray_a{deployment=d} gauge 1"}},

@@ -1,0 +1,152 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
+)
+
+// correlated are a target whose GPUs and costs are known, and another one that gives its server three times the work: library of the driver, URL.
+const correlated = `
+collectors:
+  server: {interval: 1s}
+  gpu:
+    source: [nvml, dcgm]
+    nvml: {interval: 1s, library_path: %[1]s}
+    dcgm: {interval: 1s, urls: ["%[2]s/gpu/metrics"]}
+workloads:
+  short: {input_tokens: 100, output_tokens: 10}
+loads:
+  few: {mode: constant, rate: 10, max_in_flight: 50}
+  many: {mode: constant, rate: 30, max_in_flight: 50}
+targets:
+  - name: canary
+    url: %[2]q
+    model: truth
+    endpoint: {type: chat}
+    workload: short
+    load: few
+    gpus: {uuids: [GPU-00000000-0000-0000-0000-000000000000, GPU-00000000-0000-0000-0000-000000000001]}
+    cost: {per_hour: 4.2, per_kwh: 0.28, currency: eur}
+    budget: {usd_per_million_input: 3, usd_per_million_output: 15}
+  - {name: others, url: %[2]q, model: truth, endpoint: {type: chat}, workload: short, load: many}
+`
+
+// What is true of them. The client waits 150 ms for the first token, of which the server's clock does not see the first 50 ms. The driver says that
+// its GPUs draw 400 W and 300 W, the exporter of GPUs says that each draws 300 W: the greater holds where both see a GPU.
+const (
+	requestsHz, canaryHz    = 40., 10.
+	outputHz                = 10 * requestsHz // tokens
+	firstToken, unseen, gap = .150, .050, .005
+	waiting, prefill        = .020, firstToken - unseen - waiting
+	watts                   = 400 + 300
+)
+
+// recorded is a rule, and the value that it should have.
+type recorded struct {
+	rule string
+	want float64
+	// A client cannot see a token before it was sent; how much later it sees it is for `make accuracy` to say. So much above the value it may be.
+	above     float64
+	tolerance float64 // as a share of the value
+}
+
+// window is that of the rules in the test.
+const window = "20s"
+
+// rules are those that are shipped, over the window.
+func rules(t *testing.T) (path string, names []string) {
+	t.Helper()
+	shipped, err := os.ReadFile("../../alerts/rules/correlation.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\s+- record: (\S+)$`).FindAllStringSubmatch(string(shipped), -1) {
+		names = append(names, m[1])
+	}
+	return file(t, "correlation.yml", strings.NewReplacer("[5m]", "["+window+"]", "[1h]", "["+window+"]").Replace(string(shipped))), names
+}
+
+func TestRulesSayWhatIsTrueOfClientServerAndGPUs(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, "-ttft=150ms", "-itl=5ms", "-front=50ms", "-queue=20ms", "-watts=300")
+	e := serve(t, fmt.Sprintf(correlated, driver(t), s.url))
+	path, names := rules(t)
+	p := launch(t, fmt.Sprintf(`
+global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s, scrape_native_histograms: true}
+rule_files: [%q]
+scrape_configs:
+  - {job_name: exporter, static_configs: [{targets: [%q]}]}
+`, path, e.url[len("http://"):]))
+	eventually(t, patience, func() error {
+		if n := e.scrape(t).Sum("aiperf_requests_total", scrape.Labels{"target": "canary"}); n < 100 {
+			return fmt.Errorf("%v requests so far", n)
+		}
+		return nil
+	})
+	f := e.scrape(t)
+	of := scrape.Labels{"target": "canary", "token_type": "input"}
+	prompt := f.Sum("aiperf_tokens_total", of) / f.Sum("aiperf_requests_total", scrape.Labels{"target": "canary"})
+	wants := []recorded{
+		{rule: "target:aiperf_time_to_first_token_seconds:mean5m", want: firstToken, above: .03},
+		{rule: "target:aiperf_server_time_to_first_token_seconds:mean5m", want: firstToken - unseen, above: .01},
+		// Nobody but the client knows what its way to the server costs: less than a millisecond on one machine, and never nothing.
+		{rule: "target:aiperf_request_way_seconds:mean5m", want: 1e-6, above: .02},
+		{rule: "target:aiperf_ttft_residual_seconds:mean5m", want: unseen, above: .03},
+		{rule: "target:aiperf_ttft_unexplained_seconds:mean5m", want: unseen, above: .03, tolerance: .02},
+		{rule: "target:aiperf_server_queue_share:ratio5m", want: waiting / (firstToken - unseen), tolerance: .1},
+		{rule: "target:aiperf_itl_residual_seconds:mean5m", want: -.1 * gap, above: .2 * gap},
+		{rule: "target:aiperf_server_prefill_seconds_per_kilotoken:mean5m", want: 1000 * prefill / (.75 * prompt), tolerance: .1},
+		{rule: "target:aiperf_server_kv_cache_usage:max", want: .42},
+		{rule: "target:aiperf_server_prefix_hit:ratio5m", want: .25, tolerance: 1e-6},
+		{rule: "target:aiperf_server_spec_acceptance:ratio1h", want: .75, tolerance: 1e-6},
+		{rule: "target:aiperf_canary_share:ratio5m", want: canaryHz / requestsHz, tolerance: .1},
+		{rule: "target:aiperf_gpu_power_watts:sum", want: watts},
+		{rule: "target:aiperf_gpu_energy_watts:rate5m", want: watts, tolerance: .05},
+		{rule: "target:aiperf_tokens_per_joule:ratio5m", want: outputHz / watts, tolerance: .1},
+		{rule: "target:aiperf_joules_per_request:ratio5m", want: watts / requestsHz, tolerance: .1},
+		{rule: "target:aiperf_machine_cost_per_million_output_tokens:rate1h", want: 4.2 / 3600 / outputHz * 1e6, tolerance: .1},
+		{rule: "target:aiperf_energy_cost_per_million_output_tokens:rate1h", want: .28 / 3.6e6 * watts / outputHz * 1e6, tolerance: .1},
+		{rule: "target:aiperf_token_spend_per_hour:rate1h", want: 3600 * canaryHz * (3*prompt + 15*10) / 1e6, tolerance: .1},
+	}
+	if len(wants) != len(names) {
+		t.Errorf("%d rules are tested, there are %d", len(wants), len(names))
+	}
+	// The machine may stall for a moment, which the window of the rules forgets; what is wrong stays wrong.
+	eventually(t, 3*patience, func() error {
+		var errs []error
+		for i := range wants {
+			errs = append(errs, p.agrees(t, &wants[i]))
+		}
+		if err := errors.Join(errs...); err != nil { fmt.Println("DEBUG", time.Now().Format("05.0"), err) }
+		return errors.Join(errs...)
+	})
+	// The other target has no GPUs and no prices, but the same server, of whose work it is the larger part.
+	for rule, want := range map[string]int{"target:aiperf_gpu_power_watts:sum": 0, "target:aiperf_token_spend_per_hour:rate1h": 0, "target:aiperf_canary_share:ratio5m": 1} {
+		if got := p.query(t, fmt.Sprintf(`%s{target="others"}`, rule)); len(got) != want {
+			t.Errorf("%s of the target without GPUs and prices is %v", rule, got)
+		}
+	}
+}
+
+// agrees checks that a rule has one value, that which is true.
+func (p prom) agrees(t *testing.T, r *recorded) error {
+	t.Helper()
+	got := p.query(t, r.rule+`{target="canary"}`)
+	if len(got) != 1 {
+		return fmt.Errorf("%s has the values %v", r.rule, got)
+	}
+	around := r.tolerance * r.want
+	if v := got["exporter"]; !(v >= r.want-around && v <= r.want+around+r.above) {
+		return fmt.Errorf("%s is %.6g, want %.6g to %.6g", r.rule, v, r.want-around, r.want+around+r.above)
+	}
+	return nil
+}

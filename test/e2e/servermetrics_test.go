@@ -1,0 +1,216 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
+)
+
+// measured is a target that is looked at closely, before others: whether servers are asked, URL.
+const measured = `
+global: {max_rate: 1000}
+collectors:
+  server: {enabled: %v, interval: 1s, stale_after: 2s}
+  gpu: {source: off}
+workloads:
+  short: {input_tokens: 16, output_tokens: 4}
+loads:
+  steady: {mode: constant, rate: 50, max_in_flight: 100}
+  slow: {mode: constant, rate: 2, max_in_flight: 10}
+targets:
+  - {name: healthy, url: %q, model: truth, endpoint: {type: chat}, workload: short, load: steady}
+`
+
+// tokens is a counter of servers, which is withheld where it means nothing.
+const tokens = "aiperf_server_generation_tokens_total"
+
+func TestHostilePagesAreCountedAndDisturbNothing(t *testing.T) {
+	t.Parallel()
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect to another host was followed") }))
+	t.Cleanup(other.Close)
+	all := hostilities(strings.Replace(other.URL, "127.0.0.1", "localhost", 1))
+	sites := map[string]*site{}
+	config := measured
+	for name, h := range all {
+		sites[name] = startSite(t, h.answer)
+		config += fmt.Sprintf("  - {name: %s, url: %q, model: peer, endpoint: {type: chat}, workload: short, load: slow}\n", name, sites[name].url)
+	}
+	asked, alone := startServer(t, "-ttft=20ms", "-itl=2ms"), startServer(t, "-ttft=20ms", "-itl=2ms")
+	e, unread := serve(t, fmt.Sprintf(config, true, asked.url)), serve(t, fmt.Sprintf(config, false, alone.url))
+	p := launch(t, fmt.Sprintf(`
+global: {scrape_interval: 1s, scrape_timeout: 1s}
+scrape_configs:
+  - {job_name: read, static_configs: [{targets: [%q]}]}
+  - {job_name: unread, static_configs: [{targets: [%q]}]}
+`, e.url[len("http://"):], unread.url[len("http://"):]))
+
+	eventually(t, patience, func() error { return p.shown(t, tokens, len(all)+1) })
+	const resident = `process_resident_memory_bytes{job="read"}`
+	before := p.query(t, resident)["read"]
+
+	for _, s := range sites {
+		s.hostile.Store(true)
+	}
+	for name := range all {
+		h := all[name]
+		eventually(t, patience, func() error { return h.shows(e.scrape(t), name) })
+		if !h.counts {
+			// A series without a marker of its end would be there for five minutes.
+			eventually(t, patience, func() error { return p.shown(t, fmt.Sprintf("%s{target=%q}", tokens, name), 0) })
+		}
+		if h.reason != "" {
+			p.outlives(t, name)
+		}
+	}
+	if n := p.query(t, fmt.Sprintf(`resets(%s{target="restarts"}[5m])`, tokens))["read"]; n != 1 {
+		t.Errorf("the counter of the server that restarted began %v times anew, want once", n)
+	}
+
+	for _, s := range sites {
+		s.hostile.Store(false)
+	}
+	for name := range all {
+		if all[name].mends {
+			eventually(t, patience, func() error {
+				if f, of := e.scrape(t), (scrape.Labels{"target": name}); f.Sum("aiperf_server_up", of) != 1 || f.Sum(tokens, of) == 0 {
+					return fmt.Errorf("%s: the page is well and not read", name)
+				}
+				return nil
+			})
+		}
+	}
+	if most := p.query(t, "max_over_time("+resident+"[5m])")["read"]; most-before > huge/2 {
+		t.Errorf("%.0f MiB of memory in use, %.0f MiB more than before the pages of %d MiB came", most/(1<<20), (most-before)/(1<<20), huge>>20)
+	}
+	for name, s := range sites {
+		if all[name].reason != "" {
+			told(t, e, name, all[name].reason)
+		}
+		for _, q := range s.asked(name) {
+			s.mu.Lock()
+			if s.from[q.from] {
+				t.Errorf("a connection to %s carried both a request and a look at its metrics", name)
+			}
+			s.mu.Unlock()
+		}
+	}
+	with, without := undisturbed(t, e, asked), undisturbed(t, unread, alone)
+	if with > without+.1 {
+		t.Errorf("a share of %.3f of the arrivals is late, %.3f where no pages are read", with, without)
+	}
+}
+
+// shown checks how many series an expression gives in job read.
+func (p prom) shown(t *testing.T, expression string, want int) error {
+	t.Helper()
+	if n := p.query(t, fmt.Sprintf(`count by (job) (%s)`, expression))["read"]; int(n) != want {
+		return fmt.Errorf("%s has %v series, want %d", expression, n, want)
+	}
+	return nil
+}
+
+// shows checks what the series say of a page that is hostile.
+func (h *hostility) shows(f scrape.Families, target string) error {
+	of := scrape.Labels{"target": target}
+	up, counts := f.Sum("aiperf_server_up", of) == 1, len(f.Series(tokens, of)) > 0
+	var errs []error
+	if up != (h.reason == "") || counts != h.counts {
+		errs = append(errs, fmt.Errorf("%s: up %v, counters are shown: %v", target, up, counts))
+	}
+	failures := f.By("aiperf_scrape_errors_total", "reason", of)
+	if h.reason != "timeout" {
+		delete(failures, "timeout") // the machine's doing
+	}
+	if n := failures[h.reason]; (n > 0) != (h.reason != "") || len(failures) > 1 {
+		errs = append(errs, fmt.Errorf("%s: failed looks %v, want those for the reason %q", target, failures, h.reason))
+	}
+	for name, want := range h.series {
+		if got := f.Sum(name, of); got != want {
+			errs = append(errs, fmt.Errorf("%s: %s is %v, want %v", target, name, got, want))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// outlives checks that the last series of a target were shown for no longer than stale_after, two seconds, from the first failure on, which
+// came a second after the last success. Looks and scrapes are a second apart, and the machine may be late.
+func (p prom) outlives(t *testing.T, target string) {
+	t.Helper()
+	const late = 4
+	of := fmt.Sprintf("{job=%q,target=%q}", "read", target)
+	held := p.query(t, fmt.Sprintf(`max by (job) (max_over_time(timestamp(%s%s)[5m:500ms]))
+		- max by (job) (max_over_time(aiperf_scrape_last_success_timestamp_seconds%s[5m]))`, tokens, of, of))["read"]
+	if held > 1+2+1+late {
+		t.Errorf("the series of %s were shown for %.1f s after the last look that succeeded", target, held)
+	}
+}
+
+// told checks that an outage is one line in the log, however many looks fail. What comes of a busy machine may interrupt it.
+func told(t *testing.T, e exporter, target, reason string) {
+	t.Helper()
+	n := 0
+	for line := range strings.Lines(e.Output()) {
+		if strings.Contains(line, "target="+target+" ") && strings.Contains(line, `err="`+reason+":") {
+			n++
+		}
+	}
+	if n < 1 || n > 3 {
+		t.Errorf("the log says %d times that looks at %s fail for the reason %s", n, target, reason)
+	}
+}
+
+// undisturbed ends the daemon and checks that the healthy target sent what it was to send, over connections of its own. It gives the share of its
+// arrivals that left 60 ms or more too late.
+func undisturbed(t *testing.T, e exporter, s server) float64 {
+	t.Helper()
+	code, f := stop(t, e)
+	if code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+	of := scrape.Labels{"target": "healthy"}
+	dropped := f.By("aiperf_arrivals_dropped_total", "reason", of)
+	known := s.truth(t)
+	arrivals := float64(known.Requests) + dropped["scheduler_late"] // the machine's doing
+	if planned := 1 + 50*float64(known.Last-known.First)/1e9; math.Abs(arrivals-planned) > 5 {
+		t.Errorf("%v arrivals at the server, %.1f were planned in that time", arrivals, planned)
+	}
+	delete(dropped, "scheduler_late")
+	if sent := f.Sum("aiperf_arrivals_sent_total", of); int(sent) != known.Requests || len(dropped) > 0 {
+		t.Errorf("%v requests were sent and %v dropped, the server got %d", sent, dropped, known.Requests)
+	}
+	if errs := f.Sum("aiperf_request_errors_total", of); errs != 0 || known.Aborted != 0 {
+		t.Errorf("%v requests failed, %d were cut, want none", errs, known.Aborted)
+	}
+	if known.Shared {
+		t.Error("a connection carried both requests and looks at the metrics")
+	}
+	failures := f.By("aiperf_scrape_errors_total", "reason", of)
+	delete(failures, "timeout")
+	if len(failures) > 0 {
+		t.Errorf("looks at the healthy server failed: %v", failures)
+	}
+	return late(f, of)
+}
+
+// late is the share of arrivals that left 60 ms or more after they should have.
+func late(f scrape.Families, of scrape.Labels) float64 {
+	in, count := uint64(0), uint64(0)
+	for _, m := range f.Series("aiperf_schedule_delay_seconds", of) {
+		h := m.GetHistogram()
+		count += h.GetSampleCount()
+		for _, b := range h.GetBucket() {
+			if b.GetUpperBound() == .06 {
+				in += b.GetCumulativeCount()
+			}
+		}
+	}
+	return 1 - float64(in)/float64(count)
+}
