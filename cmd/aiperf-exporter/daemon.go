@@ -42,7 +42,7 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 	for _, warning := range c.Warnings {
 		logger.Warn("configuration", slog.String("warning", warning.String()))
 	}
-	e, err := newEngine(s, c, gc, watchers{}, logger.With(slog.String("component", "generator")))
+	e, err := newEngine(s, c, gc, watchers{}, logger)
 	if err != nil {
 		logger.Error("cannot start", slog.Any("err", err))
 		return exitFailure

@@ -74,7 +74,8 @@ func (e *engine) build(s *session, c *config.Config, gc generator.Config, watche
 	if e.poller, err = transport.NewPoller(e.clock); err != nil {
 		return err
 	}
-	e.watch = selftest.New(c.SelfTest, selftest.Deps{Clock: e.clock, Store: store, Poller: e.poller, Logger: logger, Root: os.DirFS("/")})
+	measuring := logger.With(slog.String("component", "generator"))
+	e.watch = selftest.New(c.SelfTest, selftest.Deps{Clock: e.clock, Store: store, Poller: e.poller, Logger: measuring, Root: os.DirFS("/")})
 	e.generator, err = generator.New(gc, generator.Deps{
 		Clock:     e.clock,
 		Store:     store,
@@ -83,7 +84,7 @@ func (e *engine) build(s *session, c *config.Config, gc generator.Config, watche
 		Ledger:    e.ledger,
 		Budget:    shared,
 		Shard:     s.shard,
-		Logger:    logger,
+		Logger:    measuring,
 		Instance:  instance,
 		UserAgent: program + "/" + version.Version,
 		Redact:    c.Redactor().Redact,

@@ -97,7 +97,7 @@ func (o *others) tell(c *config.Config, e *engine, instance string) error {
 	if err != nil {
 		return err
 	}
-	if c.OTLP.Traces.Enabled {
+	if exporter.Tracer() != nil {
 		o.trace = genai.NewTraces(c.OTLP.Traces.Ratio, rand.Uint64)
 	}
 	o.collectors = append(o.collectors, exporter)

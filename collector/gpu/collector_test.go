@@ -359,6 +359,18 @@ func TestADeviceOnTwoPagesIsShownOnce(t *testing.T) {
 	want(t, "none does", about(lines(t, c, 0), life), strings.ReplaceAll(up(0, "GPU-a", 0), "nvml", "dcgm"))
 }
 
+func TestDevicesThatAreGoneAreBounded(t *testing.T) {
+	t.Parallel()
+	c := fed(t, nil, gpus("GPU-first"))
+	for i := range maxGone + 10 {
+		next := gpus(fmt.Sprintf("GPU-%d", i))
+		c.feeds[0].take(t.Context(), &next)
+	}
+	if got := len(c.feeds[0].show(0).down); got != maxGone {
+		t.Errorf("%d devices are said to be gone, want %d", got, maxGone)
+	}
+}
+
 func TestPodsAreOnlyShownIfAskedFor(t *testing.T) {
 	t.Parallel()
 	c := fed(t, nil, Reading{Source: DCGM, State: OK, Devices: []Device{{Identity: Identity{UUID: "GPU-a"}, Info: Info{Namespace: "llm", Pod: "vllm-0", Container: "vllm"}}}})

@@ -12,8 +12,11 @@ const (
 	xidTotal  = "xid_total"  // how many there were since the exporter was started
 )
 
-// rememberDevice is for how long a device that is gone is remembered.
-const rememberDevice = 10 * time.Minute
+// rememberDevice is for how long a device that is gone is remembered, and maxGone how many of them are: an exporter may invent devices for ever.
+const (
+	rememberDevice = 10 * time.Minute
+	maxGone        = 1000
+)
 
 // xidHistory makes counters of what one exporter tells about XID errors: of a total, if it has one, else of what comes into the window, else of
 // the changes of the last code, which misses repetitions.
@@ -52,7 +55,7 @@ func (h *xidHistory) count(devices []Device, at int64) {
 		}
 	}
 	for id, state := range h.devices {
-		if at-state.at > int64(rememberDevice) {
+		if at-state.at > int64(rememberDevice) || state.at != at && len(h.devices) > len(devices)+maxGone {
 			delete(h.devices, id)
 		}
 	}

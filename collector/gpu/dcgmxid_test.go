@@ -92,4 +92,10 @@ func TestDevicesThatAreGoneAreForgotten(t *testing.T) {
 	if len(h.devices) != 1 {
 		t.Errorf("remembers %d devices, want 1", len(h.devices))
 	}
+	for i := range maxGone + 10 {
+		h.count([]Device{{Identity: Identity{UUID: fmt.Sprint(i)}}}, int64(rememberDevice)+2+int64(i))
+	}
+	if len(h.devices) > maxGone+1 {
+		t.Errorf("remembers %d devices, want at most %d that are gone", len(h.devices), maxGone)
+	}
 }

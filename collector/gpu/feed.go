@@ -92,7 +92,7 @@ func (f *feed) take(ctx context.Context, r *Reading) {
 		delete(f.gone, r.Devices[i].key())
 	}
 	for i := range f.devices {
-		if id := f.devices[i].Identity; !seen[id.key()] {
+		if id := f.devices[i].Identity; !seen[id.key()] && len(f.gone) < maxGone {
 			f.gone[id.key()] = loss{id, min(r.At, f.at+staleIntervals*int64(f.interval))}
 		}
 	}

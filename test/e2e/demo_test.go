@@ -5,6 +5,7 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,43 @@ func TestDemoShowsMovingSeriesWithinSeconds(t *testing.T) {
 	lint(t, text)
 	if targets := len(e.scrape(t).Series("aiperf_target_info", nil)); targets != 3 {
 		t.Errorf("got %d targets, want 3", targets)
+	}
+}
+
+// The three models are on one server, whose page of metrics is about all of them.
+func TestDemoShowsToEachTargetTheMetricsOfItsModel(t *testing.T) {
+	t.Parallel()
+	e := startExporter(t, nil, "demo")
+	models := map[string]string{"steady": "demo-steady-8b", "thinker": "demo-thinker-32b", "flaky": "demo-flaky-8b"}
+	eventually(t, patience, func() error {
+		f := e.scrape(t)
+		var errs []error
+		for target, model := range models {
+			if n := f.Sum("aiperf_server_time_to_first_token_seconds", scrape.Labels{"target": target, "model": model}); n == 0 {
+				errs = append(errs, fmt.Errorf("the server of %s tells nothing of %s", target, model))
+			}
+		}
+		return errors.Join(errs...)
+	})
+	f := e.scrape(t)
+	seen := 0
+	for name, family := range f {
+		if !strings.HasPrefix(name, "aiperf_server_") {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			seen++
+			labels := scrape.LabelsOf(m)
+			if model, ok := labels["model"]; ok && model != models[labels["target"]] {
+				t.Errorf("%s of target %q is about %q", name, labels["target"], model)
+			}
+		}
+	}
+	if seen < 3*10 {
+		t.Errorf("%d series of servers", seen)
+	}
+	if up := f.Sum("aiperf_server_up", nil); up != 3 {
+		t.Errorf("the servers of %v targets are up, want 3", up)
 	}
 }
 

@@ -124,6 +124,13 @@ func (s server) truth(t *testing.T) truth {
 // recentTTFT is a quantile of TTFT in seconds, of the requests that arrived in the time before now.
 func (s server) recentTTFT(t *testing.T, window time.Duration, q float64) float64 {
 	t.Helper()
+	recent := s.recent(t, window)
+	return recent[int(q*float64(len(recent)-1))]
+}
+
+// recent are the TTFTs in seconds, ascending, of the requests that arrived in the time before now.
+func (s server) recent(t *testing.T, window time.Duration) []float64 {
+	t.Helper()
 	body, err := scrape.Bytes(process.Within(t, patience), s.url+"/truth/requests", "application/jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +153,7 @@ func (s server) recentTTFT(t *testing.T, window time.Duration, q float64) float6
 		t.Fatal("the server had no request lately")
 	}
 	slices.Sort(recent)
-	return recent[int(q*float64(len(recent)-1))]
+	return recent
 }
 
 // exporter is a running daemon.

@@ -265,10 +265,7 @@ func TestGPUsThatSeveralSourcesSeeArePreferredOnce(t *testing.T) {
 	type device struct{ uuid, instance string }
 	seen := map[device]int{}
 	for _, m := range f.Series("aiperf_gpu_info", preferred) {
-		labels := map[string]string{}
-		for _, pair := range m.GetLabel() {
-			labels[pair.GetName()] = pair.GetValue()
-		}
+		labels := scrape.LabelsOf(m)
 		seen[device{labels["uuid"], labels["mig_instance"]}]++
 	}
 	for d, n := range seen {

@@ -109,11 +109,14 @@ func (e exporter) openMetrics(t *testing.T) scrape.Families {
 	// It is that of Prometheus but for exemplars, the end, and that the family of a counter is called without _total.
 	var text bytes.Buffer
 	for line := range strings.Lines(string(page)) {
-		line, _, _ = strings.Cut(line, " # {")
-		if f := strings.Fields(line); len(f) == 4 && f[1] == "TYPE" && f[3] == "counter" {
+		line, _, _ = strings.Cut(strings.TrimSuffix(line, "\n"), " # {")
+		switch f := strings.Fields(line); {
+		case strings.HasPrefix(line, "# HELP"):
+			continue
+		case len(f) == 4 && f[1] == "TYPE" && f[3] == "counter":
 			line = fmt.Sprintf("# TYPE %s_total counter", f[2])
 		}
-		text.WriteString(strings.TrimRight(line, "\n") + "\n")
+		text.WriteString(line + "\n")
 	}
 	families := scrape.Families{}
 	decoder := expfmt.NewDecoder(&text, expfmt.NewFormat(expfmt.TypeTextPlain))

@@ -15,8 +15,11 @@ import (
 // sampleEvery is the time between two looks at memory.
 const sampleEvery = 5 * time.Second
 
-// prefix begins the names of the series that are compared.
-const prefix = "aiperf_"
+// prefix begins the names of the series that are compared, ownPrefix those of the exporter's own state, which never rests.
+const (
+	prefix    = "aiperf_"
+	ownPrefix = "aiperf_exporter_"
+)
 
 // measure runs the three phases and prints what they were like.
 func measure(ctx context.Context, o *options, stdout io.Writer) error {
@@ -84,7 +87,10 @@ func (r *rig) compare(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c := held.State.Compare(held.Before, held.After, func(family string) bool { return !strings.HasPrefix(family, prefix) })
+	c := held.State.Compare(held.Before, held.After, received.Rules{
+		LeftOut:  func(family string) bool { return !strings.HasPrefix(family, prefix) },
+		Restless: func(family string) bool { return strings.HasPrefix(family, ownPrefix) },
+	})
 	series := 0
 	for _, n := range c.Compared {
 		series += n

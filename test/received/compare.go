@@ -25,15 +25,23 @@ type Comparison struct {
 	Exemplars []Exemplar
 	// Starts counts series that do not show when they were created, by when counting began as they were received, in Unix nanoseconds.
 	Starts map[int64]int
+
+	rules Rules
 }
 
-// Compare holds a state against scrapes before and after it, family by family but for those that are left out. What stood still must be equal;
-// what only grows must be between the two; of a gauge that moved it is only known that it is there.
-func (s *State) Compare(before, after scrape.Families, leftOut func(family string) bool) *Comparison {
-	c := &Comparison{Moved: map[string]bool{}, Compared: map[Kind]int{}, Starts: map[int64]int{}}
+// Rules say what is compared, by family.
+type Rules struct {
+	LeftOut  func(family string) bool
+	Restless func(family string) bool // its gauges may move and come back
+}
+
+// Compare holds a state against scrapes before and after it. What stood still must be equal; what only grows must be between the two; of a gauge
+// that moved it is only known that it is there.
+func (s *State) Compare(before, after scrape.Families, rules Rules) *Comparison {
+	c := &Comparison{rules: rules, Moved: map[string]bool{}, Compared: map[Kind]int{}, Starts: map[int64]int{}}
 	known := map[Series]bool{}
 	for _, name := range slices.Sorted(maps.Keys(after)) {
-		if leftOut(name) {
+		if rules.LeftOut(name) {
 			continue
 		}
 		earlier := bySeries(before[name])
@@ -53,7 +61,7 @@ func (s *State) Compare(before, after scrape.Families, leftOut func(family strin
 		}
 	}
 	for of, v := range s.Values {
-		if !known[of] && !leftOut(of.Family) && v.At == last {
+		if !known[of] && !rules.LeftOut(of.Family) && v.At == last {
 			c.Wrong = append(c.Wrong, fmt.Errorf("%v was received and is not shown", of))
 		}
 	}
@@ -86,7 +94,7 @@ func (c *Comparison) series(of Series, got *Value, before, after *dto.Metric) {
 	if !still {
 		c.Moved[of.Family] = true
 	}
-	if still || got.Kind != Gauge && got.Kind != Summary {
+	if jumps := got.Kind == Gauge || got.Kind == Summary; !jumps || still && !c.rules.Restless(of.Family) {
 		c.wrong(of, between(low, got, high))
 	}
 	if got.Kind != Gauge && !got.Differences {

@@ -162,11 +162,11 @@ var suffixes = map[string]string{"s": "_seconds", "By": "_bytes", "J": "_joules"
 
 // familyOf is the name on /metrics: what Prometheus makes of the name, the unit and the type.
 func familyOf(m *metricspb.Metric) string {
-	name, total := strings.ReplaceAll(m.GetName(), ".", "_"), false
-	if sum := m.GetSum(); sum != nil {
-		total = sum.GetIsMonotonic()
+	name, unit := strings.ReplaceAll(m.GetName(), ".", "_"), suffixes[m.GetUnit()]
+	total := m.GetSum().GetIsMonotonic()
+	if total {
+		name = strings.TrimSuffix(name, "_total")
 	}
-	name, unit := strings.TrimSuffix(name, "_total"), suffixes[m.GetUnit()]
 	if m.GetUnit() == "1" && m.GetGauge() != nil {
 		unit = "_ratio"
 	}

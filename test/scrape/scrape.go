@@ -11,7 +11,6 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 )
 
 // Formats that a scraper may ask for.
@@ -119,14 +118,20 @@ func (f Families) By(name, label string, labels Labels) map[string]float64 {
 }
 
 func (l Labels) match(m *dto.Metric) bool {
-	have := model.LabelSet{}
-	for _, pair := range m.GetLabel() {
-		have[model.LabelName(pair.GetName())] = model.LabelValue(pair.GetValue())
-	}
+	have := LabelsOf(m)
 	for name, value := range l {
-		if string(have[model.LabelName(name)]) != value {
+		if have[name] != value {
 			return false
 		}
 	}
 	return true
+}
+
+// LabelsOf gives all labels of a series.
+func LabelsOf(m *dto.Metric) Labels {
+	labels := make(Labels, len(m.GetLabel()))
+	for _, pair := range m.GetLabel() {
+		labels[pair.GetName()] = pair.GetValue()
+	}
+	return labels
 }

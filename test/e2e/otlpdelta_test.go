@@ -1,0 +1,120 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
+)
+
+// differing sends differences: form of histograms, address of the collector, URL of the server.
+const differing = `
+otlp:
+  enabled: true
+  endpoint: http://%[2]s
+  interval: 1s
+  timeout: 2s
+  retry: {initial: 200ms, max: 1s}
+  temporality: delta
+  histogram: %[1]s
+workloads:
+  short: {input_tokens: 16, output_tokens: 4}
+loads:
+  steady: {mode: constant, rate: 20, max_in_flight: 50}
+slos:
+  quick: {objective: 0.9, time_to_first_token: 150ms}
+targets:
+  - {name: steady, url: %[3]s, model: truth, endpoint: {type: chat}, workload: short, load: steady, slo: [quick]}
+`
+
+// exports is what an exporter says of its exports.
+type exports struct{ succeeded, failed, errors, last float64 }
+
+func exportsOf(f scrape.Families, reason string) exports {
+	return exports{
+		succeeded: f.Sum("aiperf_exporter_otlp_exports_total", scrape.Labels{"result": "success"}),
+		failed:    f.Sum("aiperf_exporter_otlp_exports_total", scrape.Labels{"result": "error"}),
+		errors:    f.Sum("aiperf_exporter_otlp_errors_total", scrape.Labels{"reason": reason}),
+		last:      f.Sum("aiperf_exporter_otlp_last_success_timestamp_seconds", nil),
+	}
+}
+
+// fails waits until exports have failed for a reason, and gives the time of the last one that arrived.
+func (e exporter) fails(t *testing.T, reason string) exports {
+	t.Helper()
+	before := exportsOf(e.scrape(t), reason)
+	var now exports
+	eventually(t, patience, func() error {
+		now = exportsOf(e.scrape(t), reason)
+		if now.failed == before.failed || now.errors == before.errors {
+			return fmt.Errorf("%+v, and before %+v; want a failure that is %s", now, before, reason)
+		}
+		return nil
+	})
+	return now
+}
+
+func TestDifferencesAddUpWhateverHappensToTheCollector(t *testing.T) {
+	t.Parallel()
+	for _, form := range []string{"explicit", "exponential"} {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			s := startSink(t)
+			l := startLink(t, s.address)
+			e := serve(t, fmt.Sprintf(differing, form, l.address, startServer(t, "-ttft=40ms", "-ttft-spread=200ms", "-itl=2ms").url), "--web.enable-admin-api")
+			e.arrivals(t, 2)
+			began, first := time.Now(), e.scrape(t)
+
+			l.put(resets)
+			down := e.fails(t, "unavailable")
+			still := e.fails(t, "unavailable")
+			if down.last != still.last || down.succeeded != still.succeeded {
+				t.Errorf("the last success moves while there is none: %+v, then %+v", down, still)
+			}
+			l.put(open)
+			e.arrivals(t, 1)
+
+			l.put(swallows)
+			e.fails(t, "timeout")
+			s.kill(t) // with nothing under way, since nothing gets there
+			l.put(open)
+			l.reset()
+			e.fails(t, "unavailable")
+			s.start(t)
+			e.arrivals(t, 1)
+			if up := exportsOf(e.scrape(t), "timeout"); up.last <= still.last || up.succeeded <= still.succeeded {
+				t.Errorf("the last success has not moved: %+v, before %+v", up, still)
+			}
+			asPlanned(t, first, e.scrape(t), time.Since(began), 20)
+
+			e.rest(t)
+			held := e.hold(t, s)
+			c := held.State.Compare(held.Before, held.After, everything)
+			for _, err := range append(c.Wrong, held.State.Torn...) {
+				t.Error(err)
+			}
+			t.Logf("series that were compared: %v", c.Compared)
+			if n := held.After.Sum("aiperf_requests_total", nil); n < 100 {
+				t.Errorf("there were %v requests, too few to say something", n)
+			}
+		})
+	}
+}
+
+// asPlanned holds what was sent in a time against what was planned, per second.
+func asPlanned(t *testing.T, first, last scrape.Families, lasted time.Duration, rate float64) {
+	t.Helper()
+	grew := func(name string) float64 { return last.Sum(name, nil) - first.Sum(name, nil) }
+	sent, planned := grew("aiperf_arrivals_total"), rate*lasted.Seconds()
+	if slack := rate; sent < planned-slack || sent > planned+slack { // a second, for a machine that stands still
+		t.Errorf("%v arrivals in %v, want %.0f", sent, lasted, planned)
+	}
+	for reason, n := range last.By("aiperf_arrivals_dropped_total", "reason", nil) {
+		if reason != "scheduler_late" { // the machine's doing
+			t.Errorf("%v arrivals dropped for %s", n, reason)
+		}
+	}
+}
