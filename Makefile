@@ -10,6 +10,7 @@ PEERS       ?= aiperf guidellm
 MARKDOWN    ?=
 LOADS       ?=
 LENGTH      ?= 0
+AWAY        ?= 10m
 comma       := ,
 
 binary   := bin/aiperf-exporter
@@ -23,13 +24,19 @@ date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo
 lazy     := $(if $(filter Linux,$(shell uname)),-extldflags=-Wl$(comma)-z$(comma)lazy)
 ldflags  := $(lazy) -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
-.PHONY: help build test race lint fuzz bench gen check e2e engines soak accuracy pacing compare bodies outputs energy demo image
+.PHONY: help build portable test race lint fuzz bench gen check e2e engines soak accuracy pacing compare bodies outputs energy outage demo image
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
 build: ## bin/aiperf-exporter, reproducible
 	go build -trimpath -ldflags '$(ldflags)' -o $(binary) ./cmd/aiperf-exporter
+
+portable: ## the program without cgo, without NVML, and for other systems
+	CGO_ENABLED=0 go build -o /dev/null ./cmd/aiperf-exporter
+	go build -tags nonvml -o /dev/null ./cmd/aiperf-exporter
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/aiperf-exporter
+	CGO_ENABLED=0 GOOS=windows go build -o /dev/null ./cmd/aiperf-exporter
 
 test: ## vet and unit tests
 	go vet ./... && go test ./...
@@ -55,7 +62,7 @@ check: build ## examples, rules, module files and generated files are as they sh
 e2e: build ## the binary as a process, scraped by a real Prometheus, sending to a real OpenTelemetry collector
 	test/install/prometheus.sh && test/install/otelcol.sh && go test -tags e2e -count=1 -v ./test/e2e
 
-engines: build ## real inference servers; ENGINE=llama (default) or vllm, DURATION=1m
+engines: build ## real inference servers; ENGINE=llama (default), vllm or ollama, DURATION=1m
 	test/install/model.sh && test/install/variants.sh && test/install/$(ENGINE).sh && go test -tags engines -count=1 -v -timeout 30m -run '/$(ENGINE)$$' ./test/engines
 
 soak: ## three simulated days and a million requests at constant memory, one to three minutes
@@ -79,6 +86,9 @@ outputs: build ## report files beside those of AIPerf for the same traffic; a di
 
 energy: build ## energy and server counters of a run beside those of AIPerf and the truth
 	test/install/model.sh && test/install/peers.sh aiperf && go run ./test/energy -binary $(binary)
+
+outage: build ## traffic, memory and values while the OpenTelemetry collector is away; AWAY=10m, twice that in all
+	test/install/otelcol.sh && go run ./test/outage -binary $(binary) -away $(AWAY)
 
 demo: build ## the exporter with its embedded inference server
 	$(binary) demo

@@ -133,7 +133,8 @@ type Target struct {
 	Provider string `koanf:"provider" yaml:"provider,omitempty"`
 	// no arrivals; the series of the target stay
 	Paused bool `koanf:"paused" yaml:"paused,omitempty"`
-	// labels of the target on `aiperf_target_info`, and on all its series where `metrics.extra_labels` has the name
+	// labels of the target on `aiperf_target_info`, and on all series of its traffic where `metrics.extra_labels` has the name; those of its server
+	// and its GPUs do not get them
 	Labels map[string]string `koanf:"labels" yaml:"labels,omitempty"`
 	// `false` leaves the target out: no traffic, no series
 	Enabled bool `koanf:"enabled" yaml:"enabled"`

@@ -17,7 +17,7 @@ const (
 // The comments of its fields are the reference that users read, docs/configuration.md.
 type Config struct {
 	Histograms HistogramKind `koanf:"histograms" yaml:"histograms"` // forms of histograms
-	// Labels of targets that all their series carry; other labels of targets are only on `aiperf_target_info`.
+	// Labels of targets that all series of their traffic carry; other labels of targets are only on `aiperf_target_info`.
 	ExtraLabels []string `koanf:"extra_labels" yaml:"extra_labels"`
 	// Most classic series that a target may have, by an estimate when the configuration is loaded. Nothing is dropped at run time.
 	MaxSeriesPerTarget int `koanf:"max_series_per_target" yaml:"max_series_per_target"`

@@ -14,7 +14,7 @@ import (
 // The comments of its fields are the reference that users read, docs/configuration.md. What the file does not say, the environment may,
 // see FromEnvironment.
 type Config struct {
-	// whether anything is sent
+	// whether anything is sent; an `endpoint` alone, here or in the environment, sends nothing
 	Enabled bool `koanf:"enabled" yaml:"enabled"`
 	// address of the collector, with `https://` or `http://` or without; without a port 4317
 	Endpoint string `koanf:"endpoint" yaml:"endpoint,omitempty"`
@@ -34,11 +34,10 @@ type Config struct {
 	Interval time.Duration `koanf:"interval" yaml:"interval"`
 	// how long an export may take, all attempts together
 	Timeout time.Duration `koanf:"timeout" yaml:"timeout"`
-	// since when values are counted: `cumulative` (since the series began), `delta` (counters and histograms since the last export that
-	// arrived), or `lowmemory` (histograms like `delta`, counters like `cumulative`)
+	// since when counters and histograms are counted
 	Temporality Temporality `koanf:"temporality" yaml:"temporality"`
-	// form of histograms: `exponential` or `explicit`. One that was not measured in that form is sent as it is, and those of the GenAI conventions
-	// have the bounds that these ask for
+	// form of histograms; one that was not measured in that form is sent as it is, and those of the GenAI conventions have the bounds that these
+	// ask for
 	Histogram HistogramForm `koanf:"histogram" yaml:"histogram"`
 	// attributes of the resource, beside those of the environment
 	ResourceAttributes map[string]string `koanf:"resource_attributes" yaml:"resource_attributes,omitempty"`

@@ -22,7 +22,7 @@ type producer struct {
 	exemplars exemplarFilter
 	extra     map[string]convention // by family: what is sent under a second name
 	scope     instrumentation.Scope
-	start     time.Time // of this process: counting began then where the series does not tell
+	start     time.Time // of this process: it has counted since then where a series of its own does not tell
 	now       func() time.Time
 }
 
@@ -47,18 +47,22 @@ func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 // other.
 func (p *producer) convert(f *dto.MetricFamily, at time.Time) []metricdata.Metrics {
 	name := p.names.of(f.GetName(), f.GetType() == dto.MetricType_COUNTER)
+	w := when{start: p.start, at: at}
+	if name.foreign {
+		w.start = time.Time{}
+	}
 	var data []metricdata.Aggregation
 	switch f.GetType() {
 	case dto.MetricType_COUNTER:
 		data = append(data, metricdata.Sum[float64]{
-			Temporality: metricdata.CumulativeTemporality, IsMonotonic: true, DataPoints: p.counters(f.Metric, at),
+			Temporality: metricdata.CumulativeTemporality, IsMonotonic: true, DataPoints: p.counters(f.Metric, w),
 		})
 	case dto.MetricType_GAUGE, dto.MetricType_UNTYPED:
 		data = append(data, metricdata.Gauge[float64]{DataPoints: gauges(f.Metric, at)})
 	case dto.MetricType_HISTOGRAM:
-		data = p.histograms(f.Metric, at)
+		data = p.histograms(f.Metric, w)
 	case dto.MetricType_SUMMARY:
-		data = append(data, metricdata.Summary{DataPoints: p.summaries(f.Metric, at)})
+		data = append(data, metricdata.Summary{DataPoints: summaries(f.Metric, w)})
 	case dto.MetricType_GAUGE_HISTOGRAM: // OpenTelemetry has none
 	}
 	out := make([]metricdata.Metrics, 0, len(data))
@@ -68,11 +72,11 @@ func (p *producer) convert(f *dto.MetricFamily, at time.Time) []metricdata.Metri
 	return out
 }
 
-func (p *producer) counters(metrics []*dto.Metric, at time.Time) []metricdata.DataPoint[float64] {
+func (p *producer) counters(metrics []*dto.Metric, w when) []metricdata.DataPoint[float64] {
 	out := make([]metricdata.DataPoint[float64], 0, len(metrics))
 	for _, m := range metrics {
 		point := metricdata.DataPoint[float64]{Attributes: attributesOf(m.Label), Value: m.Counter.GetValue()}
-		point.StartTime, point.Time = p.times(m.Counter.GetCreatedTimestamp(), at)
+		point.StartTime, point.Time = w.times(m.Counter.GetCreatedTimestamp())
 		if e := m.Counter.GetExemplar(); e != nil {
 			point.Exemplars = p.exemplars.convert(e)
 		}
@@ -93,13 +97,13 @@ func gauges(metrics []*dto.Metric, at time.Time) []metricdata.DataPoint[float64]
 	return out
 }
 
-func (p *producer) summaries(metrics []*dto.Metric, at time.Time) []metricdata.SummaryDataPoint {
+func summaries(metrics []*dto.Metric, w when) []metricdata.SummaryDataPoint {
 	out := make([]metricdata.SummaryDataPoint, 0, len(metrics))
 	for _, m := range metrics {
 		point := metricdata.SummaryDataPoint{
 			Attributes: attributesOf(m.Label), Count: m.Summary.GetSampleCount(), Sum: m.Summary.GetSampleSum(),
 		}
-		point.StartTime, point.Time = p.times(m.Summary.GetCreatedTimestamp(), at)
+		point.StartTime, point.Time = w.times(m.Summary.GetCreatedTimestamp())
 		for _, q := range m.Summary.GetQuantile() {
 			point.QuantileValues = append(point.QuantileValues, metricdata.QuantileValue{Quantile: q.GetQuantile(), Value: q.GetValue()})
 		}
@@ -108,13 +112,16 @@ func (p *producer) summaries(metrics []*dto.Metric, at time.Time) []metricdata.S
 	return out
 }
 
+// when is the time of a family: when it was read, and when counting began where its series do not tell; the zero time = nobody knows.
+type when struct{ start, at time.Time }
+
 // times are when counting began and when the series was read, never in the other order: a wall clock that was set back would make it so.
-func (p *producer) times(created *timestamppb.Timestamp, read time.Time) (start, at time.Time) {
-	start = p.start
+func (w *when) times(created *timestamppb.Timestamp) (start, at time.Time) {
+	start = w.start
 	if created != nil {
 		start = created.AsTime()
 	}
-	return start, later(read, start)
+	return start, later(w.at, start)
 }
 
 func later(a, b time.Time) time.Time {

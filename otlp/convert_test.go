@@ -264,7 +264,7 @@ func TestSpansThatAServerMayWriteNeverNeedMuchMemory(t *testing.T) {
 		p := testProducer(Exponential)
 		got := p.exponential(&dto.Metric{Histogram: &dto.Histogram{
 			SampleCount: new(uint64(3)), Schema: new(int32(8)), PositiveSpan: spans, PositiveDelta: []int64{1, 0, 0},
-		}}, reading)
+		}}, when{at: reading})
 		if n := len(got.PositiveBucket.Counts); n > maxBuckets {
 			t.Errorf("%s: got %d buckets, want at most %d", name, n, maxBuckets)
 		}
@@ -278,6 +278,26 @@ func TestAClockThatWasSetBackPutsNoReadingBeforeItsStart(t *testing.T) {
 	point := data.(metricdata.Sum[float64]).DataPoints[0]
 	if !point.StartTime.Equal(created) || !point.Time.Equal(created) {
 		t.Errorf("got %v to %v, want both %v", point.StartTime, point.Time, created)
+	}
+}
+
+func TestCountingBeganWithThisProcessOnlyWhereItCountsItself(t *testing.T) {
+	t.Parallel()
+	p := testProducer(Explicit,
+		metrics.Series{Name: "aiperf_own_total", Kind: metrics.Counter, Scope: metrics.PerProcess},
+		metrics.Series{Name: "aiperf_server_tokens_total", Kind: metrics.Counter, Scope: metrics.PerServer},
+		metrics.Series{Name: "aiperf_gpu_energy_joules_total", Kind: metrics.Counter, Scope: metrics.PerGPU},
+	)
+	for name, want := range map[string]time.Time{
+		"aiperf_own_total": began, "process_cpu_seconds_total": began,
+		"aiperf_server_tokens_total": {}, "aiperf_gpu_energy_joules_total": {}, "vllm:tokens_total": {},
+	} {
+		f := family(t, `type: COUNTER metric { counter { value: 1 } }`)
+		f.Name, f.Metric[0].Counter.CreatedTimestamp = &name, nil
+		got := p.convert(f, reading)[0].Data.(metricdata.Sum[float64]).DataPoints[0].StartTime
+		if !got.Equal(want) {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"math"
-	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -17,14 +16,14 @@ const (
 )
 
 // exponential says a native histogram.
-func (p *producer) exponential(m *dto.Metric, at time.Time) metricdata.ExponentialHistogramDataPoint[float64] {
+func (p *producer) exponential(m *dto.Metric, w when) metricdata.ExponentialHistogramDataPoint[float64] {
 	h := m.Histogram
 	out := metricdata.ExponentialHistogramDataPoint[float64]{
 		Attributes: attributesOf(m.Label),
 		Count:      h.GetSampleCount(), Sum: h.GetSampleSum(), ZeroCount: h.GetZeroCount(), ZeroThreshold: h.GetZeroThreshold(),
 		Exemplars: p.exemplars.convert(nativeExemplars(h)...),
 	}
-	out.StartTime, out.Time = p.times(h.CreatedTimestamp, at)
+	out.StartTime, out.Time = w.times(h.CreatedTimestamp)
 	positive, negative := sparseOf(h.PositiveSpan, h.PositiveDelta), sparseOf(h.NegativeSpan, h.NegativeDelta)
 	by := max(positive.excess(), negative.excess())
 	out.Scale = h.GetSchema() - int32(by)

@@ -25,7 +25,7 @@ func BenchmarkConvert(b *testing.B) {
 			}
 			p := testProducer(Exponential, metrics.Table()...)
 			p.gatherer, p.now = frozen(families), time.Now
-			d := newDeltas(temporality)
+			d := newDeltas(temporality, began)
 			b.ReportAllocs()
 			requests := 0
 			for b.Loop() {

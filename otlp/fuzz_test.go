@@ -16,7 +16,7 @@ func FuzzSpans(f *testing.F) {
 		if !isNative(h) {
 			return
 		}
-		got := testProducer(Exponential).exponential(&dto.Metric{Histogram: h}, reading)
+		got := testProducer(Exponential).exponential(&dto.Metric{Histogram: h}, when{at: reading})
 		counts, sum := got.PositiveBucket.Counts, uint64(0)
 		if len(counts) > maxBuckets {
 			t.Errorf("got %d buckets, want at most %d", len(counts), maxBuckets)

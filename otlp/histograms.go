@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"math"
-	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -13,15 +12,15 @@ type HistogramForm string
 
 // The forms.
 const (
-	Exponential HistogramForm = "exponential" // native ones
-	Explicit    HistogramForm = "explicit"    // classic ones
+	Exponential HistogramForm = "exponential" // native ones, eight buckets for each power of two
+	Explicit    HistogramForm = "explicit"    // classic ones, with the limits of SLOs
 )
 
 // Valid tells whether it is one of them.
 func (f HistogramForm) Valid() bool { return f == Exponential || f == Explicit }
 
 // histograms says histograms in the form that is wanted if all of them have it, else in the other if all have that, else each as it can be.
-func (p *producer) histograms(metrics []*dto.Metric, at time.Time) []metricdata.Aggregation {
+func (p *producer) histograms(metrics []*dto.Metric, w when) []metricdata.Aggregation {
 	form := formOf(metrics, p.form)
 	explicit := make([]metricdata.HistogramDataPoint[float64], 0, len(metrics))
 	var exponential []metricdata.ExponentialHistogramDataPoint[float64]
@@ -29,9 +28,9 @@ func (p *producer) histograms(metrics []*dto.Metric, at time.Time) []metricdata.
 		classic, native := isClassic(m.Histogram), isNative(m.Histogram)
 		switch {
 		case native && (form == Exponential || !classic):
-			exponential = append(exponential, p.exponential(m, at))
+			exponential = append(exponential, p.exponential(m, w))
 		case classic:
-			explicit = append(explicit, p.explicit(m, at))
+			explicit = append(explicit, p.explicit(m, w))
 		}
 	}
 	var out []metricdata.Aggregation
@@ -88,13 +87,13 @@ func integral(h *dto.Histogram) bool {
 }
 
 // explicit says a classic histogram: OpenTelemetry does not add up the counts of buckets, and has no bound +Inf.
-func (p *producer) explicit(m *dto.Metric, at time.Time) metricdata.HistogramDataPoint[float64] {
+func (p *producer) explicit(m *dto.Metric, w when) metricdata.HistogramDataPoint[float64] {
 	h := m.Histogram
 	out := metricdata.HistogramDataPoint[float64]{
 		Attributes: attributesOf(m.Label), Count: h.GetSampleCount(), Sum: h.GetSampleSum(),
 		Bounds: make([]float64, 0, len(h.Bucket)), BucketCounts: make([]uint64, 0, len(h.Bucket)+1),
 	}
-	out.StartTime, out.Time = p.times(h.CreatedTimestamp, at)
+	out.StartTime, out.Time = w.times(h.CreatedTimestamp)
 	below := uint64(0)
 	for _, b := range h.Bucket {
 		if e := b.Exemplar; e != nil {

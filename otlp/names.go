@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -33,7 +34,11 @@ var suffixed = map[string]struct{ code, suffix string }{
 }
 
 // naming is what a series is called over OTLP.
-type naming struct{ name, unit string }
+type naming struct {
+	name, unit string
+	// foreign: a server or a GPU counts it, and has done so since before anybody looked.
+	foreign bool
+}
 
 // namer knows the names of all series of ours.
 type namer map[string]naming
@@ -56,7 +61,7 @@ func newNamer(table []metrics.Series) namer {
 				name = dotted(s.Name)
 			}
 		}
-		out[s.Name] = naming{name: name, unit: unitCode(s)}
+		out[s.Name] = naming{name: name, unit: unitCode(s), foreign: s.Scope == metrics.PerServer || s.Scope == metrics.PerGPU}
 	}
 	return out
 }
@@ -67,11 +72,16 @@ func (n namer) of(family string, counter bool) naming {
 	case ok:
 		return known
 	case !strings.HasPrefix(family, prefix):
-		return naming{name: family}
+		return naming{name: family, foreign: !ofRuntime(family)}
 	case counter:
 		return naming{name: dotted(withoutTotal(family, metrics.Counter))}
 	}
 	return naming{name: dotted(family)}
+}
+
+// ofRuntime tells whether a series is of client_golang, about this process. What else has no name of ours is passed through from a server.
+func ofRuntime(family string) bool {
+	return slices.ContainsFunc([]string{"go_", "process_", "promhttp_"}, func(prefix string) bool { return strings.HasPrefix(family, prefix) })
 }
 
 // shortName is a name without its unit.

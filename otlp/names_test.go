@@ -85,7 +85,7 @@ func TestNamesSayNeitherTotalNorUnit(t *testing.T) {
 		{Name: "aiperf_server_wait_seconds_total", Kind: metrics.Counter, Unit: "seconds"},
 	}
 	names := newNamer(table)
-	for family, want := range map[string]naming{
+	for family, want := range map[string][2]string{
 		"aiperf_server_kv_cache_usage_ratio":        {"aiperf.server.kv_cache.usage", "1"},
 		"aiperf_time_to_first_token_seconds":        {"aiperf.time_to_first_token", "s"},
 		"aiperf_gpu_energy_joules_total":            {"aiperf.gpu.energy", "J"},
@@ -105,8 +105,8 @@ func TestNamesSayNeitherTotalNorUnit(t *testing.T) {
 		"go_goroutines":              {"go_goroutines", ""},
 		"vllm:num_requests_running":  {"vllm:num_requests_running", ""},
 	} {
-		if got := names.of(family, strings.HasSuffix(family, "_total")); got != want {
-			t.Errorf("%s: got %+v, want %+v", family, got, want)
+		if got := names.of(family, strings.HasSuffix(family, "_total")); got.name != want[0] || got.unit != want[1] {
+			t.Errorf("%s: got %+v, want %q", family, got, want)
 		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -75,6 +77,8 @@ func New(c Config, deps Deps) (*Exporter, error) {
 		deps.Logger.Info("nothing is sent over OTLP: " + envDisabled + " says so")
 		return e, nil
 	}
+	// The SDK looks at the environment, too, and writes variables that it cannot read to standard error as they are: headers have secrets.
+	_ = logr.Discard; _ = otel.SetLogger
 	filter, err := env.exemplars()
 	if err != nil {
 		return nil, err
@@ -96,7 +100,7 @@ func New(c Config, deps Deps) (*Exporter, error) {
 		sdkmetric.WithReader(e.reader), sdkmetric.WithResource(e.resource),
 		sdkmetric.WithCardinalityLimit(0), sdkmetric.WithExemplarFilter(filter.instruments()),
 	)
-	e.deltas = newDeltas(c.Temporality)
+	e.deltas = newDeltas(c.Temporality, deps.Clock.Wall(0))
 	if err := e.open(); err != nil {
 		e.wire.close(deps.Logger)
 		return nil, err

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"slices"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -15,7 +16,7 @@ type Temporality string
 const (
 	Cumulative Temporality = "cumulative" // since the series began
 	Delta      Temporality = "delta"      // since the last export that arrived
-	LowMemory  Temporality = "lowmemory"  // histograms like Delta; counters that are read, not counted, like Cumulative
+	LowMemory  Temporality = "lowmemory"  // histograms like `delta`, counters like `cumulative`
 )
 
 // Valid tells whether it is one of them.
@@ -23,11 +24,12 @@ func (t Temporality) Valid() bool { return t == Cumulative || t == Delta || t ==
 
 // deltas turns what is cumulative into what is new since the last export that arrived. What did not arrive stays new, whatever happens to its
 // series meanwhile: nothing is lost while a collector is away, and nothing is kept but the last values that arrived and the last that were
-// seen. Not safe for concurrent use.
+// seen. What a server or a GPU had counted before it was looked at is not new. Not safe for concurrent use.
 //
 // It works on the level of metric data, behind everything that makes some: the SDK's readers count as sent what they have read.
 type deltas struct {
-	counters bool // whether they are turned, too
+	counters bool      // whether they are turned, too
+	began    time.Time // of this process
 
 	round        uint64
 	order        []identity // of all metrics there are
@@ -51,13 +53,14 @@ const (
 	anExponential
 )
 
-// newDeltas makes the stage for a temporality, nil if there is nothing to turn.
-func newDeltas(t Temporality) *deltas {
+// newDeltas makes the stage for a temporality in a process that began then, nil if there is nothing to turn.
+func newDeltas(t Temporality, began time.Time) *deltas {
 	if t == Cumulative {
 		return nil
 	}
 	return &deltas{
 		counters:     t == Delta,
+		began:        began,
 		sums:         map[identity]*group[metricdata.DataPoint[float64]]{},
 		histograms:   map[identity]*group[metricdata.HistogramDataPoint[float64]]{},
 		exponentials: map[identity]*group[metricdata.ExponentialHistogramDataPoint[float64]]{},
@@ -192,7 +195,7 @@ func groupOf[P any](
 ) *group[P] {
 	g, ok := groups[id]
 	if !ok {
-		g = &group[P]{how: how, tracks: map[attribute.Distinct]*track[P]{}}
+		g = &group[P]{how: how, began: d.began, tracks: map[attribute.Distinct]*track[P]{}}
 		groups[id] = g
 		d.order = append(d.order, id)
 	}

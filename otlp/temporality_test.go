@@ -85,7 +85,7 @@ func TestDifferencesThatArriveAddUpToWhatAScrapeShows(t *testing.T) {
 				now := began.Add(time.Hour)
 				p := testProducer(form, metrics.Table()...)
 				p.gatherer, p.start, p.now = o.registry, time.Time{}, func() time.Time { return now }
-				d, got := newDeltas(Delta), newReceiver()
+				d, got := newDeltas(Delta, time.Time{}), newReceiver()
 				last := newReceiver()
 				for round := range 25 {
 					now = time.Now().Add(time.Duration(round) * time.Hour)
@@ -202,7 +202,7 @@ func TestWhatDoesNotArriveIsSentWithTheNext(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			d := newDeltas(Delta)
+			d := newDeltas(Delta, began)
 			for i, step := range c.steps {
 				values := map[string]float64{}
 				if step.value >= 0 {
@@ -232,13 +232,40 @@ func TestWhatDoesNotArriveIsSentWithTheNext(t *testing.T) {
 
 func TestNothingIsKeptOfMetricsThatAreGone(t *testing.T) {
 	t.Parallel()
-	d := newDeltas(Delta)
+	d := newDeltas(Delta, began)
 	for range 3 {
 		d.arrived(d.turn(counter(reading, map[string]float64{"a": 1, "b": 2}, nil)))
 	}
-	d.arrived(d.turn(nil))
+	for range remembered + 1 {
+		d.arrived(d.turn(nil))
+	}
 	if n := len(d.sums) + len(d.order); n != 0 {
 		t.Errorf("got %d entries, want none", n)
+	}
+}
+
+func TestWhatWasCountedBeforeThisProcessIsNotNew(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]time.Time{"nobody knows since when": {}, "since before this process": began.Add(-time.Hour)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, got := newDeltas(Delta, began), newReceiver()
+			look := func(minutes int, values map[string]float64) {
+				out := d.turn(counter(began.Add(time.Duration(minutes)*time.Minute), values, map[string]time.Time{"a": start}))
+				got.take(t, out)
+				d.arrived(out)
+			}
+			look(1, map[string]float64{"a": 1e9})
+			look(2, map[string]float64{"a": 1e9 + 5})
+			for minute := 3; minute < 9; minute++ {
+				look(minute, nil) // the server does not answer
+			}
+			look(9, map[string]float64{"a": 1e9 + 12})
+			look(10, map[string]float64{"a": 3}) // it was restarted
+			if diff := cmp.Diff(map[string]float64{"c{target=a}": 5 + 7 + 3}, got.sums); diff != "" {
+				t.Errorf("what arrived, want -, got +:\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -257,7 +284,7 @@ func TestLowMemoryLeavesCountersCumulative(t *testing.T) {
 		Delta:     {metricdata.DeltaTemporality, metricdata.DeltaTemporality, 0, 0, metricdata.CumulativeTemporality},
 		LowMemory: {metricdata.CumulativeTemporality, metricdata.DeltaTemporality, 0, 0, metricdata.CumulativeTemporality},
 	} {
-		out := newDeltas(temporality).turn([]metricdata.ScopeMetrics{{Metrics: given}})
+		out := newDeltas(temporality, began).turn([]metricdata.ScopeMetrics{{Metrics: given}})
 		var got []metricdata.Temporality
 		for _, m := range out[0].Metrics {
 			switch data := m.Data.(type) {
@@ -275,7 +302,7 @@ func TestLowMemoryLeavesCountersCumulative(t *testing.T) {
 			t.Errorf("%s: want -, got +:\n%s", temporality, diff)
 		}
 	}
-	if newDeltas(Cumulative) != nil {
+	if newDeltas(Cumulative, began) != nil {
 		t.Error("cumulative: want no stage at all")
 	}
 }
@@ -350,7 +377,7 @@ func TestExemplarsAreThoseOfTheWindow(t *testing.T) {
 			}},
 		}}}}}
 	}
-	d := newDeltas(Delta)
+	d := newDeltas(Delta, began)
 	for i, want := range [][]float64{{1, 2}, {2}, {}} {
 		out := d.turn(point(began.Add(time.Duration(i+1) * time.Minute)))
 		got := []float64{}
@@ -372,7 +399,7 @@ func TestMemoryStaysFlatWhileNothingArrives(t *testing.T) { //nolint:paralleltes
 	}
 	p := testProducer(Exponential, metrics.Table()...)
 	p.gatherer, p.now = o.registry, time.Now
-	d := newDeltas(Delta)
+	d := newDeltas(Delta, began)
 	var early uint64
 	for round := range 100 {
 		o.finish(o.targets[random.IntN(10)], random)

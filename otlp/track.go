@@ -25,6 +25,7 @@ type arithmetic[P any] interface {
 type group[P any] struct {
 	header header
 	how    arithmetic[P]
+	began  time.Time // of this process
 	tracks map[attribute.Distinct]*track[P]
 }
 
@@ -56,6 +57,9 @@ func (g *group[P]) see(p *P, round uint64) P {
 	switch {
 	case !ok:
 		t = &track[P]{since: start}
+		if start.Before(g.began) { // somebody else has counted, and this process does not know what of that it has sent in an earlier life
+			t.sent, t.since = p, at
+		}
 		g.tracks[key] = t
 	case g.how.restarted(t.last, p):
 		t.carry, t.sent = t.pending(g.how), nil
@@ -89,7 +93,11 @@ func (t *track[P]) pending(how arithmetic[P]) *P {
 	return nil
 }
 
-// gone gives what has not arrived of series that are not there any more, and forgets those of which everything has.
+// remembered is for how many exports a series that is gone is known, so that one that comes back goes on where it was: a server that does not
+// answer for a while goes on counting.
+const remembered = 240
+
+// gone gives what has not arrived of series that are not there any more. Those of which everything has are forgotten after a while.
 func (g *group[P]) gone(round uint64) (out []P) {
 	for key, t := range g.tracks {
 		if t.round == round {
@@ -97,7 +105,9 @@ func (g *group[P]) gone(round uint64) (out []P) {
 		}
 		p := t.pending(g.how)
 		if p == nil {
-			delete(g.tracks, key)
+			if round-t.round > remembered {
+				delete(g.tracks, key)
+			}
 			continue
 		}
 		out = append(out, g.how.over(p, t.since, t.at))

@@ -1,10 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,13 +15,13 @@ type ServerWindow struct {
 	interval int64
 
 	mu      sync.Mutex
-	targets map[string]map[string]*counted // by target and instance
-	noted   chan struct{}                  // closed at the next page
+	targets map[string]map[string]replica // by target and instance
+	noted   chan struct{}                 // closed at the next page
 }
 
 // NewServerWindow makes an empty one for servers that are read at this interval.
 func NewServerWindow(interval time.Duration) *ServerWindow {
-	return &ServerWindow{interval: int64(interval), targets: map[string]map[string]*counted{}, noted: make(chan struct{})}
+	return &ServerWindow{interval: int64(interval), targets: map[string]map[string]replica{}, noted: make(chan struct{})}
 }
 
 // quantity is a counter of a server, or the sum or the count of a histogram.
@@ -49,47 +47,17 @@ var serverFamilies = map[string]quantity{
 	"aiperf_server_time_to_first_token_seconds": ttftSeconds,
 }
 
-// reading is one page: the quantities, and which of them it had.
-type reading struct {
-	at    int64
-	value [quantities]float64
-	has   [quantities]bool
-}
-
-// counted is what one replica has counted since it was read first. A counter that goes back has begun again with its process: what it counted
-// since then is added.
-type counted struct {
-	last     [quantities]float64 // as on the page
-	seen     [quantities]bool
-	readings []reading
-}
-
 // Observe takes the families of one page that was read at an instant of the clock of the records. Pages of a replica must come in order.
 func (w *ServerWindow) Observe(target, instance string, at int64, families []*dto.MetricFamily) {
-	page := reading{at: at}
-	for _, f := range families {
-		q, ok := serverFamilies[f.GetName()]
-		if !ok {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			if h := m.GetHistogram(); h != nil {
-				page.add(q, h.GetSampleSum())
-				page.add(q+1, float64(h.GetSampleCount()))
-			} else if m.GetCounter() != nil {
-				page.add(q, m.GetCounter().GetValue())
-			}
-		}
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.targets[target] == nil {
-		w.targets[target] = map[string]*counted{}
+		w.targets[target] = map[string]replica{}
 	}
 	if w.targets[target][instance] == nil {
-		w.targets[target][instance] = &counted{}
+		w.targets[target][instance] = replica{}
 	}
-	w.targets[target][instance].add(&page)
+	w.targets[target][instance].add(at, families)
 	close(w.noted)
 	w.noted = make(chan struct{})
 }
@@ -120,57 +88,13 @@ func (w *ServerWindow) reached(at int64, targets []string) (bool, <-chan struct{
 		}
 	}
 	for _, instances := range w.targets {
-		for _, c := range instances {
-			if c.readings[len(c.readings)-1].at < at {
+		for _, r := range instances {
+			if seen := r[""].readings; seen[len(seen)-1].at < at { // of every page
 				return false, w.noted
 			}
 		}
 	}
 	return true, w.noted
-}
-
-func (r *reading) add(q quantity, value float64) {
-	r.value[q] += value
-	r.has[q] = true
-}
-
-func (c *counted) add(page *reading) {
-	total := reading{at: page.at, has: page.has}
-	if n := len(c.readings); n > 0 {
-		total.value = c.readings[n-1].value
-	}
-	for q, value := range page.value {
-		switch {
-		case !page.has[q]:
-			continue // once more on the page, it goes on from where it was
-		case !c.seen[q]:
-			c.seen[q] = true
-		case value < c.last[q]:
-			total.value[q] += value
-		default:
-			total.value[q] += value - c.last[q]
-		}
-		c.last[q] = value
-	}
-	c.readings = append(c.readings, total)
-}
-
-// at gives a quantity at an instant, between the readings before and after it. It is not known if one of them is not there or more than one and
-// a half intervals away: the counter may have stood still for most of that time.
-func (c *counted) at(q quantity, instant, interval int64) (float64, bool) {
-	after, exact := slices.BinarySearchFunc(c.readings, instant, func(r reading, at int64) int { return cmp.Compare(r.at, at) })
-	if exact {
-		return c.readings[after].value[q], c.readings[after].has[q]
-	}
-	if after == 0 || after == len(c.readings) {
-		return 0, false
-	}
-	a, b := &c.readings[after-1], &c.readings[after]
-	if limit := interval + interval/2; instant-a.at > limit || b.at-instant > limit || !a.has[q] || !b.has[q] {
-		return 0, false
-	}
-	part := float64(instant-a.at) / float64(b.at-a.at)
-	return a.value[q] + part*(b.value[q]-a.value[q]), true
 }
 
 // serverCounts are what the servers of a target did during a window.
@@ -187,21 +111,17 @@ func (w *ServerWindow) counts(target string, window span) serverCounts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out serverCounts
-	for _, c := range w.targets[target] {
-		if c.seen == ([quantities]bool{}) {
-			continue // a server that counts none of it
+	for _, r := range w.targets[target] {
+		if !r.counts() {
+			continue
 		}
 		out.instances++
-		known := false
+		value, has := r.during(window, w.interval)
 		for q := range out.value {
-			from, begun := c.at(quantity(q), window.from, w.interval)
-			to, ended := c.at(quantity(q), window.to, w.interval)
-			if begun && ended {
-				out.value[q] += to - from
-				out.has[q], known = true, true
-			}
+			out.value[q] += value[q]
+			out.has[q] = out.has[q] || has[q]
 		}
-		if known {
+		if has != ([quantities]bool{}) {
 			out.known++
 		}
 	}

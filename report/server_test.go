@@ -56,6 +56,35 @@ func watchedRun(t *testing.T, servers *ServerWindow) *Report {
 	return c.Report(meta)
 }
 
+// said puts a label on all series of a page.
+func said(server string, families []*dto.MetricFamily) []*dto.MetricFamily {
+	for _, f := range families {
+		for _, m := range f.Metric {
+			m.Label = append(m.Label, &dto.LabelPair{Name: new("server"), Value: &server})
+		}
+	}
+	return families
+}
+
+func TestAPageOnWhichTwoCountTheSameCountsOnce(t *testing.T) {
+	t.Parallel()
+	w := NewServerWindow(time.Second)
+	for second := int64(-5); second < 40; second++ {
+		tokens := 5000 + 100*float64(second)
+		// What the engine counts is a little behind, and it has just been restarted.
+		w.Observe("llama-prod", "a", second*1e9, append(said("dynamo", page(tokens)), said("vllm", page(.9*tokens-4000))...))
+	}
+	r := watchedRun(t, w)
+	for _, m := range r.Server {
+		if want := 100.; m.Tag == "server_generation_token_throughput" && math.Abs(m.Stats.Avg-want) > 1e-9 {
+			t.Errorf("%s: got %v, want %v", m.Tag, m.Stats.Avg, want)
+		}
+	}
+	if r.server.instances != 1 || r.server.known != 1 {
+		t.Errorf("got %d replicas, %d of them known, want one", r.server.instances, r.server.known)
+	}
+}
+
 func TestServersAreCountedOverTheWindowAndNothingElse(t *testing.T) {
 	t.Parallel()
 	w := NewServerWindow(time.Second)

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 
@@ -35,5 +37,17 @@ func metricsHandler(o *Options) http.Handler {
 type errorLog struct{ logger *slog.Logger }
 
 func (l errorLog) Println(v ...any) {
+	for _, x := range v {
+		// Of a scraper that has gone away there would be a line for each family that it did not get.
+		if err, ok := x.(error); ok && isGone(err) {
+			return
+		}
+	}
 	l.logger.Error("metrics could not be gathered whole", slog.String("err", strings.TrimSpace(fmt.Sprintln(v...))))
+}
+
+// isGone tells that an error is that of the connection to the scraper.
+func isGone(err error) bool {
+	_, ok := errors.AsType[*net.OpError](err)
+	return ok
 }

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -306,5 +308,23 @@ func TestSeriesAboutTheScrapesAreThereUnlessSwitchedOff(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// gone is the connection of a scraper that did not wait for the end.
+type gone struct{ http.ResponseWriter }
+
+func (gone) Write([]byte) (int, error) {
+	return 0, &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}
+}
+
+func TestScraperThatGoesAwayIsNoErrorOfTheMetrics(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	h := metricsHandler(&Options{Registry: measured(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+	h.ServeHTTP(gone{httptest.NewRecorder()}, r)
+	if log.Len() > 0 {
+		t.Errorf("the log says:\n%s", log.String())
 	}
 }

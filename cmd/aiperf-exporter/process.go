@@ -110,7 +110,7 @@ func (p *process) group(ctx context.Context) *rungroup.Group {
 }
 
 // traffic runs the targets from when the listeners are open until ctx ends, and returns when the last request has ended
-// and there has been time to scrape it.
+// and there has been time to scrape it. Until then servers and GPUs are read; the last export over OTLP comes after it.
 func (p *process) traffic(ctx context.Context, open <-chan struct{}) {
 	select {
 	case <-ctx.Done():
@@ -123,10 +123,10 @@ func (p *process) traffic(ctx context.Context, open <-chan struct{}) {
 	p.engine.watched(ctx, func(ctx context.Context) {
 		p.engine.generator.Run(ctx, p.options.grace, 0)
 		<-ctx.Done() // without targets there is nothing to wait for, and the daemon stays
+		last := time.NewTimer(p.options.finalScrape)
+		defer last.Stop()
+		<-last.C
 	})
-	last := time.NewTimer(p.options.finalScrape)
-	defer last.Stop()
-	<-last.C
 }
 
 // baseContext is called for each listener when it is open, from goroutines of their own; the first is enough to say so.

@@ -40,7 +40,7 @@ func read(response *http.Response, buffer []byte) ([]byte, error) {
 func readAll(from io.Reader, body []byte) ([]byte, error) {
 	for {
 		if len(body) == cap(body) {
-			body = slices.Grow(body, max(firstRead, len(body)))
+			body = roomier(body)
 		}
 		n, err := from.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
@@ -51,6 +51,14 @@ func readAll(from io.Reader, body []byte) ([]byte, error) {
 			return nil, corrupt(err)
 		}
 	}
+}
+
+// roomier has twice the room, though no more than an answer may need: append would make it more, and what is too large would cost several times
+// what it may have.
+func roomier(body []byte) []byte {
+	larger := make([]byte, len(body), min(max(firstRead, 2*len(body)), maxBody+1))
+	copy(larger, body)
+	return larger
 }
 
 // corrupt marks what is wrong with the compression.

@@ -150,6 +150,24 @@ func TestGet(t *testing.T) {
 	}
 }
 
+func TestAnAnswerTakesNoMoreRoomThanItMayHave(t *testing.T) {
+	t.Parallel()
+	const limit = 16 << 20
+	part := bytes.Repeat([]byte("x"), limit/64)
+	address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		for range 64 { // without a length
+			_, _ = w.Write(part)
+		}
+	})
+	body, _, err := newClient(t, scrape.Options{}).Get(within(t), address, scrape.Accept, nil)
+	if err != nil || len(body) != limit {
+		t.Fatalf("got %d bytes and the error %v, want %d bytes", len(body), err, limit)
+	}
+	if cap(body) > limit+1 {
+		t.Errorf("an answer of %d bytes takes %d", limit, cap(body))
+	}
+}
+
 func TestGetAsksAsAScraperDoes(t *testing.T) {
 	t.Parallel()
 	var header http.Header

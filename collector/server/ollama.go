@@ -45,8 +45,8 @@ func mapModels(models []loadedModel, o *mapping.Options) *mapping.Result {
 			out.Dropped = 2 * (len(models) - i)
 			break
 		}
-		name := m.Name
-		if name == o.Model+latest {
+		name := mapping.Clip(m.Name)
+		if m.Name == o.Model+latest {
 			name = o.Model
 		}
 		if seen[name] {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,7 +27,11 @@ func TestModelsOfOllama(t *testing.T) {
 		"with its tag, too":                          {`{"models":[{"name":"qwen3:8b"}]}`, "qwen3:8b", 100, map[string]float64{`loaded qwen3:8b`: 1}},
 		"if it is not in memory, that is said":       {`{"models":[]}`, "qwen3:8b", 100, map[string]float64{`loaded qwen3:8b`: 0}},
 		"a name that stands there twice counts once": {`{"models":[{"name":"m"},{"name":"m:latest"}]}`, "m", 100, map[string]float64{`loaded m`: 1}},
-		"a list without an end has one":              {`{"models":[{"name":"a"},{"name":"b"},{"name":"c"}]}`, "c", 4, map[string]float64{`loaded a`: 1, `loaded b`: 1}},
+		"a name without an end has one": {
+			`{"models":[{"name":"` + strings.Repeat("x", 1000) + `"}]}`, "m", 100,
+			map[string]float64{"loaded " + mapping.Clip(strings.Repeat("x", 1000)): 1, "loaded m": 0},
+		},
+		"a list without an end has one": {`{"models":[{"name":"a"},{"name":"b"},{"name":"c"}]}`, "c", 4, map[string]float64{`loaded a`: 1, `loaded b`: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

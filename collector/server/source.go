@@ -16,6 +16,7 @@ type source struct {
 	replicas  []*replica
 	pages     map[pageKey]*page
 	round     uint64
+	turn      int // of those that did not answer, the one that is asked next
 }
 
 // pageKey is what makes two places one page.
@@ -41,11 +42,29 @@ func (s *source) run(ctx context.Context) {
 	scrape.Loop(ctx, s.collector.deps.Logger, s.collector.config.Interval, s.look, skipped, panicked)
 }
 
-// look is one round.
+// look is one round. Those that answered last time come first, and of the others, in turn, as many as the interval has time for: pages that hang
+// must not make those behind them old.
 func (s *source) look(ctx context.Context) {
 	s.round++
-	for _, r := range s.replicas {
+	ask := func(r *replica) {
 		r.scrape(ctx, func(p *place) *reading { return s.page(p).read(ctx, s.round, p, s.collector.timeout) })
+	}
+	clock := s.collector.deps.Clock
+	end := clock.Now() + int64(s.collector.config.Interval)
+	var down []*replica
+	for _, r := range s.replicas {
+		if r.snapshot.Load().up {
+			ask(r)
+		} else {
+			down = append(down, r)
+		}
+	}
+	for range down {
+		next := down[s.turn%len(down)]
+		s.turn++ // before it is asked, so that one that makes this program panic is not asked first for ever
+		if ask(next); clock.Now() >= end {
+			break
+		}
 	}
 	// What was only tried, or failed, is not kept.
 	maps.DeleteFunc(s.pages, func(_ pageKey, p *page) bool { return p.round != s.round || p.last.err != nil })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -140,6 +141,35 @@ func TestServersAreAskedOncePerIntervalAndNeverTwiceAtATime(t *testing.T) {
 			t.Errorf("%d requests at a time, want 1", got)
 		}
 		wantSeries(t, map[string]float64{"aiperf_scrape_skipped_total target=a": 0, "aiperf_scrape_skipped_total target=b": 0}, r.series("aiperf_scrape_skipped_total"))
+	})
+}
+
+func TestPagesThatHangDoNotMakeOthersOfTheirHostOld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked sync.Map // url to *atomic.Int64
+		r := clockwork(t, nil, func(ctx context.Context, url string) ([]byte, error) {
+			n, _ := asked.LoadOrStore(url, new(atomic.Int64))
+			n.(*atomic.Int64).Add(1)
+			if url == "http://h:1/good" {
+				return []byte(vllm(1000, 5000, 3)), nil
+			}
+			<-ctx.Done()
+			return nil, &scrape.Error{Reason: scrape.Timeout, Err: ctx.Err()}
+		}, explicit("t", "http://h:1/hung1", "http://h:1/hung2", "http://h:1/hung3", "http://h:1/hung4", "http://h:1/good"))
+		pass(10*time.Minute + 30*time.Second)
+		if got := r.series("aiperf_server_up")["aiperf_server_up instance_id=h:1/good target=t"]; got != 1 {
+			t.Error("the page that answers is not up")
+		}
+		for _, c := range []struct {
+			url   string
+			least int64
+		}{{"http://h:1/good", 55}, {"http://h:1/hung1", 12}, {"http://h:1/hung4", 12}} {
+			n, _ := asked.Load(c.url)
+			if got := n.(*atomic.Int64).Load(); got < c.least {
+				t.Errorf("%s was asked %d times in ten minutes and a half, want at least %d", c.url, got, c.least)
+			}
+		}
 	})
 }
 

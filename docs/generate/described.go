@@ -7,6 +7,7 @@ var fallbacks = map[string]string{
 	"targets.model":         "required",
 	"targets.endpoint.type": "required",
 	"targets.seed":          "random",
+	"collectors.gpu.source": "`auto`",
 	"length.mean":           "that of the block",
 	"length.stddev":         "`0`",
 	"loads.warmup_requests": "`0`",

@@ -1,7 +1,7 @@
 //go:build e2e
 
-// Package e2e runs the built binary as a process, lets a real Prometheus scrape it, and holds what a user would see against what
-// happened. `make e2e` builds and installs what it needs.
+// Package e2e runs the built binary as a process, lets a real Prometheus scrape it and a real OpenTelemetry collector receive what it sends, and
+// holds what a user would see against what happened. `make e2e` builds and installs what it needs.
 package e2e
 
 import (
@@ -39,7 +39,7 @@ var truthServer string
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	for _, program := range []string{binary, prometheus, promtool} {
+	for _, program := range []string{binary, prometheus, promtool, otelcol} {
 		if _, err := os.Stat(program); err != nil {
 			fmt.Fprintln(os.Stderr, err, "(run this by make e2e)")
 			return 1

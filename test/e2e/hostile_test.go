@@ -69,6 +69,18 @@ func startSite(t *testing.T, hostile func(w http.ResponseWriter, r *http.Request
 	return s
 }
 
+// apart checks that what was asked and the looks at the page came over connections of their own.
+func (s *site) apart(t *testing.T, target string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.asked(target) {
+		if s.from[q.from] {
+			t.Errorf("a connection to %s carried both a request and a look at its metrics", target)
+		}
+	}
+}
+
 func show(w http.ResponseWriter, page string) {
 	w.Header().Set("Content-Type", scrape.Text)
 	fmt.Fprint(w, page)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 
@@ -56,7 +57,8 @@ func (s *sink) kill(t *testing.T) {
 	}
 }
 
-// rest stops the traffic of an exporter, and waits until all requests have ended.
+// rest stops the traffic of an exporter, and waits until all requests have ended, and servers and GPUs have been read after that. They are read
+// each second.
 func (e exporter) rest(t *testing.T) {
 	t.Helper()
 	if status := post(t, e.url+"/-/pause", nil); status != http.StatusOK {
@@ -65,6 +67,15 @@ func (e exporter) rest(t *testing.T) {
 	eventually(t, patience, func() error {
 		if n := e.scrape(t).Sum("aiperf_inflight_requests", nil); n > 0 {
 			return fmt.Errorf("%v requests have not ended", n)
+		}
+		return nil
+	})
+	read := time.Now().Add(time.Second)
+	eventually(t, patience, func() error {
+		for _, m := range e.scrape(t).Series("aiperf_scrape_last_success_timestamp_seconds", nil) {
+			if at := m.GetGauge().GetValue(); at < float64(read.UnixMilli())/1e3 {
+				return fmt.Errorf("something was read last at %v, want %v", at, read)
+			}
 		}
 		return nil
 	})

@@ -37,12 +37,12 @@ scrape_configs:
 `, target))
 }
 
-// launch starts a Prometheus with a configuration and waits until it is ready.
-func launch(t *testing.T, config string) prom {
+// launch starts a Prometheus with a configuration and more flags, and waits until it is ready.
+func launch(t *testing.T, config string, flags ...string) prom {
 	t.Helper()
 	a := address(t)
-	p := process.ForTest(t, nil, prometheus, "--config.file="+file(t, "prometheus.yml", config), "--storage.tsdb.path="+t.TempDir(),
-		"--web.listen-address="+a, "--log.level=warn")
+	p := process.ForTest(t, nil, prometheus, append(flags, "--config.file="+file(t, "prometheus.yml", config), "--storage.tsdb.path="+t.TempDir(),
+		"--web.listen-address="+a, "--log.level=warn")...)
 	if err := p.Ready(process.Within(t, patience), "http://"+a+"/-/ready"); err != nil {
 		t.Fatal(err)
 	}

@@ -16,102 +16,123 @@ import (
 
 // measured is a target that is looked at closely, before others: whether servers are asked, URL.
 const measured = `
-global: {max_rate: 1000}
+global: {max_rate: 1000, max_in_flight: 2000}
 collectors:
   server: {enabled: %v, interval: 1s, stale_after: 2s}
   gpu: {source: off}
 workloads:
   short: {input_tokens: 16, output_tokens: 4}
 loads:
-  steady: {mode: constant, rate: 50, max_in_flight: 100}
-  slow: {mode: constant, rate: 2, max_in_flight: 10}
+  steady: {mode: constant, rate: 50, max_in_flight: 1000}
+  slow: {mode: constant, rate: 2, max_in_flight: 1000}
 targets:
-  - {name: healthy, url: %q, model: truth, endpoint: {type: chat}, workload: short, load: steady}
+  - {name: healthy, url: %q, model: truth, endpoint: {type: chat}, workload: short, load: steady, server: {metrics_url: "%[2]s/metrics"}}
 `
 
 // tokens is a counter of servers, which is withheld where it means nothing.
 const tokens = "aiperf_server_generation_tokens_total"
 
+// siege is an exporter with a healthy target and others whose pages become hostile, and the Prometheus that scrapes it.
+type siege struct {
+	exporter
+	prom
+	all   map[string]hostility // by target
+	sites map[string]*site
+}
+
 func TestHostilePagesAreCountedAndDisturbNothing(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect to another host was followed") }))
 	t.Cleanup(other.Close)
-	all := hostilities(strings.Replace(other.URL, "127.0.0.1", "localhost", 1))
-	sites := map[string]*site{}
+	s := siege{all: hostilities(strings.Replace(other.URL, "127.0.0.1", "localhost", 1)), sites: map[string]*site{}}
 	config := measured
-	for name, h := range all {
-		sites[name] = startSite(t, h.answer)
-		config += fmt.Sprintf("  - {name: %s, url: %q, model: peer, endpoint: {type: chat}, workload: short, load: slow}\n", name, sites[name].url)
+	for name, h := range s.all {
+		s.sites[name] = startSite(t, h.answer)
+		config += fmt.Sprintf("  - {name: %s, url: %q, model: peer, endpoint: {type: chat}, workload: short, load: slow, server: {metrics_url: \"%[2]s/metrics\"}}\n",
+			name, s.sites[name].url)
 	}
 	asked, alone := startServer(t, "-ttft=20ms", "-itl=2ms"), startServer(t, "-ttft=20ms", "-itl=2ms")
-	e, unread := serve(t, fmt.Sprintf(config, true, asked.url)), serve(t, fmt.Sprintf(config, false, alone.url))
-	p := launch(t, fmt.Sprintf(`
+	s.exporter = serve(t, fmt.Sprintf(config, true, asked.url))
+	unread := serve(t, fmt.Sprintf(config, false, alone.url))
+	s.prom = launch(t, fmt.Sprintf(`
 global: {scrape_interval: 1s, scrape_timeout: 1s}
 scrape_configs:
-  - {job_name: read, static_configs: [{targets: [%q]}]}
-  - {job_name: unread, static_configs: [{targets: [%q]}]}
-`, e.url[len("http://"):], unread.url[len("http://"):]))
+  - {job_name: exporter, static_configs: [{targets: [%q]}]}
+`, s.exporter.url[len("http://"):]))
 
-	eventually(t, patience, func() error { return p.shown(t, tokens, len(all)+1) })
-	const resident = `process_resident_memory_bytes{job="read"}`
-	before := p.query(t, resident)["read"]
-
-	for _, s := range sites {
-		s.hostile.Store(true)
-	}
-	for name := range all {
-		h := all[name]
-		eventually(t, patience, func() error { return h.shows(e.scrape(t), name) })
-		if !h.counts {
-			// A series without a marker of its end would be there for five minutes.
-			eventually(t, patience, func() error { return p.shown(t, fmt.Sprintf("%s{target=%q}", tokens, name), 0) })
-		}
-		if h.reason != "" {
-			p.outlives(t, name)
-		}
-	}
-	if n := p.query(t, fmt.Sprintf(`resets(%s{target="restarts"}[5m])`, tokens))["read"]; n != 1 {
-		t.Errorf("the counter of the server that restarted began %v times anew, want once", n)
-	}
-
-	for _, s := range sites {
-		s.hostile.Store(false)
-	}
-	for name := range all {
-		if all[name].mends {
-			eventually(t, patience, func() error {
-				if f, of := e.scrape(t), (scrape.Labels{"target": name}); f.Sum("aiperf_server_up", of) != 1 || f.Sum(tokens, of) == 0 {
-					return fmt.Errorf("%s: the page is well and not read", name)
-				}
-				return nil
-			})
-		}
-	}
-	if most := p.query(t, "max_over_time("+resident+"[5m])")["read"]; most-before > huge/2 {
+	eventually(t, patience, func() error { return s.shown(t, tokens, len(s.all)+1) })
+	before := s.memory(t)
+	s.begin(t)
+	s.lift(t)
+	if most := s.memory(t); most-before > huge {
 		t.Errorf("%.0f MiB of memory in use, %.0f MiB more than before the pages of %d MiB came", most/(1<<20), (most-before)/(1<<20), huge>>20)
 	}
-	for name, s := range sites {
-		if all[name].reason != "" {
-			told(t, e, name, all[name].reason)
-		}
-		for _, q := range s.asked(name) {
-			s.mu.Lock()
-			if s.from[q.from] {
-				t.Errorf("a connection to %s carried both a request and a look at its metrics", name)
-			}
-			s.mu.Unlock()
+	for name, site := range s.sites {
+		site.apart(t, name)
+		if reason := s.all[name].reason; reason != "" {
+			told(t, s.exporter, name, reason)
 		}
 	}
-	with, without := undisturbed(t, e, asked), undisturbed(t, unread, alone)
+	with, without := unharmed(t, s.exporter, asked), unharmed(t, unread, alone)
 	if with > without+.1 {
 		t.Errorf("a share of %.3f of the arrivals is late, %.3f where no pages are read", with, without)
 	}
 }
 
-// shown checks how many series an expression gives in job read.
+// memory is the most that the exporter has used so far, in bytes.
+func (s *siege) memory(t *testing.T) float64 {
+	t.Helper()
+	return s.query(t, `max_over_time(process_resident_memory_bytes[5m])`)["exporter"]
+}
+
+// begin lets all pages become hostile, and waits until that can be seen.
+func (s *siege) begin(t *testing.T) {
+	t.Helper()
+	for _, site := range s.sites {
+		site.hostile.Store(true)
+	}
+	for name := range s.all {
+		h := s.all[name]
+		eventually(t, patience, func() error { return h.shows(s.scrape(t), name) })
+		if !h.counts {
+			// A series without a marker of its end would be there for five minutes.
+			eventually(t, patience, func() error { return s.shown(t, fmt.Sprintf("%s{target=%q}", tokens, name), 0) })
+		}
+		if h.reason != "" {
+			s.outlives(t, name)
+		}
+	}
+	eventually(t, patience, func() error {
+		if n := s.query(t, fmt.Sprintf(`resets(%s{target="restarts"}[5m])`, tokens))["exporter"]; n != 1 {
+			return fmt.Errorf("the counter of the server that restarted began %v times anew, want once", n)
+		}
+		return nil
+	})
+}
+
+// lift lets them become well, and waits until those that are asked again at once are read.
+func (s *siege) lift(t *testing.T) {
+	t.Helper()
+	for _, site := range s.sites {
+		site.hostile.Store(false)
+	}
+	for name := range s.all {
+		if !s.all[name].mends {
+			continue
+		}
+		eventually(t, patience, func() error {
+			if f, of := s.scrape(t), (scrape.Labels{"target": name}); f.Sum("aiperf_server_up", of) != 1 || f.Sum(tokens, of) == 0 {
+				return fmt.Errorf("%s: the page is well and not read", name)
+			}
+			return nil
+		})
+	}
+}
+
+// shown checks how many series an expression gives.
 func (p prom) shown(t *testing.T, expression string, want int) error {
 	t.Helper()
-	if n := p.query(t, fmt.Sprintf(`count by (job) (%s)`, expression))["read"]; int(n) != want {
+	if n := p.query(t, fmt.Sprintf(`count by (job) (%s)`, expression))["exporter"]; int(n) != want {
 		return fmt.Errorf("%s has %v series, want %d", expression, n, want)
 	}
 	return nil
@@ -145,9 +166,9 @@ func (h *hostility) shows(f scrape.Families, target string) error {
 func (p prom) outlives(t *testing.T, target string) {
 	t.Helper()
 	const late = 4
-	of := fmt.Sprintf("{job=%q,target=%q}", "read", target)
+	of := fmt.Sprintf("{target=%q}", target)
 	held := p.query(t, fmt.Sprintf(`max by (job) (max_over_time(timestamp(%s%s)[5m:500ms]))
-		- max by (job) (max_over_time(aiperf_scrape_last_success_timestamp_seconds%s[5m]))`, tokens, of, of))["read"]
+		- max by (job) (max_over_time(aiperf_scrape_last_success_timestamp_seconds%s[5m]))`, tokens, of, of))["exporter"]
 	if held > 1+2+1+late {
 		t.Errorf("the series of %s were shown for %.1f s after the last look that succeeded", target, held)
 	}
@@ -167,9 +188,9 @@ func told(t *testing.T, e exporter, target, reason string) {
 	}
 }
 
-// undisturbed ends the daemon and checks that the healthy target sent what it was to send, over connections of its own. It gives the share of its
+// unharmed ends the daemon and checks that the healthy target sent what it was to send, over connections of its own. It gives the share of its
 // arrivals that left 60 ms or more too late.
-func undisturbed(t *testing.T, e exporter, s server) float64 {
+func unharmed(t *testing.T, e exporter, s server) float64 {
 	t.Helper()
 	code, f := stop(t, e)
 	if code != 0 {

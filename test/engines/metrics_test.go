@@ -42,8 +42,8 @@ var shown = map[string][]ours{
 		{name: "prompt_tokens_total", theirs: "llamacpp:prompt_tokens_total"},
 		{name: "prefix_cache_hit_tokens_total", theirs: "llamacpp:prompt_tokens_cached_total"},
 		{name: "generation_tokens_total", theirs: "llamacpp:tokens_predicted_total"},
-		{name: "prefill_seconds_total", theirs: "llamacpp:prompt_seconds_total"},
-		{name: "decode_seconds_total", theirs: "llamacpp:tokens_predicted_seconds_total"},
+		{name: "prefill_time_seconds_total", theirs: "llamacpp:prompt_seconds_total"},
+		{name: "decode_time_seconds_total", theirs: "llamacpp:tokens_predicted_seconds_total"},
 		{name: "batch_size", theirs: "llamacpp:n_busy_slots_per_decode"},
 	},
 	"vllm": {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,13 +26,14 @@ func TestOllamaTellsWhichModelIsLoaded(t *testing.T) {
 	t.Run("ollama", func(t *testing.T) {
 		server := startOllama(t)
 		exporter := serve(t, fmt.Sprintf(watching+`
-loads: {trickle: {mode: constant, rate: 3, max_in_flight: 16}}
+  few: {input_tokens: 10, output_tokens: 5}
+loads: {one: {mode: closed, concurrency: 1, min_interval: 1s}}
 targets:
-  - {name: looked-for, url: &url %q, model: tiny, endpoint: {type: chat}, workload: short, load: trickle}
-  - {name: told, url: *url, model: tiny, endpoint: {type: chat}, workload: short, load: trickle, server: {kind: ollama}}
+  - {name: looked-for, url: &url %q, model: tiny, endpoint: {type: chat, max_tokens_field: max_tokens}, workload: few, load: one}
+  - {name: told, url: *url, model: tiny, endpoint: {type: chat, max_tokens_field: max_tokens}, workload: few, load: one, server: {kind: ollama}}
 `, server))
 		targets := []string{"looked-for", "told"}
-		await(t, exporter, startup, func(f scrape.Families) error {
+		await(t, exporter, time.Minute, func(f scrape.Families) error {
 			for _, target := range targets {
 				of := scrape.Labels{"target": target, "model": "tiny", "server": "ollama"}
 				if f.Sum(loaded, of) != 1 || f.Sum("aiperf_requests_total", scrape.Labels{"target": target, "outcome": "success"}) == 0 {
@@ -41,7 +43,7 @@ targets:
 			return nil
 		})
 		pause(t, exporter)
-		await(t, exporter, startup, func(f scrape.Families) error {
+		await(t, exporter, time.Minute, func(f scrape.Families) error {
 			if open := f.Sum("aiperf_inflight_requests", nil); open != 0 {
 				return fmt.Errorf("%v requests are still open", open)
 			}
@@ -49,7 +51,7 @@ targets:
 		})
 		checkLoaded(t, server, exporter, targets)
 		post(t, server+"/api/generate", `{"model": "tiny", "keep_alive": 0}`)
-		await(t, exporter, startup, func(f scrape.Families) error {
+		await(t, exporter, time.Minute, func(f scrape.Families) error {
 			for _, target := range targets {
 				if m := f.Series(loaded, scrape.Labels{"target": target}); len(m) != 1 || m[0].GetGauge().GetValue() != 0 {
 					return fmt.Errorf("%s: loaded is %v", target, m)
@@ -88,11 +90,11 @@ func startOllama(t *testing.T) string {
 	program, environment := cache+"ollama/bin/ollama", []string{"HOME=" + folder, "OLLAMA_HOST=" + address, "OLLAMA_MODELS=" + filepath.Join(folder, "models")}
 	p := process.ForTest(t, environment, program, "serve")
 	url := "http://" + address
-	if err := p.Ready(process.Within(t, startup), url+"/api/version"); err != nil {
+	if err := p.Ready(process.Within(t, time.Minute), url+"/api/version"); err != nil {
 		t.Fatal(err)
 	}
 	create := process.ForTest(t, environment, program, "create", "tiny", "-f", recipe)
-	if code, err := create.Wait(process.Within(t, startup)); err != nil || code != 0 {
+	if code, err := create.Wait(process.Within(t, time.Minute)); err != nil || code != 0 {
 		t.Fatalf("create: exit code %d, %v", code, err)
 	}
 	return url
@@ -126,7 +128,7 @@ type loadedModel struct {
 
 func processes(t *testing.T, server string) []loadedModel {
 	t.Helper()
-	body, err := scrape.Bytes(process.Within(t, startup), server+"/api/ps", "application/json")
+	body, err := scrape.Bytes(process.Within(t, time.Minute), server+"/api/ps", "application/json")
 	if err != nil {
 		t.Fatal(err)
 	}

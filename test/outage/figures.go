@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -14,10 +13,17 @@ import (
 
 // phase is a part of the run.
 type phase struct {
-	name    string
-	lasts   time.Duration
-	samples []sample // the first at its start, the last at its end
+	name  string
+	lasts time.Duration
+	told  view // of the exporter that tells the collector
+	twin  view // of the one that tells nobody
 }
+
+// view are looks at an exporter in a phase, the first at its start and the last at its end.
+type view []sample
+
+func (v view) first() sample { return v[0] }
+func (v view) last() sample  { return v[len(v)-1] }
 
 // sample is one look at the exporter.
 type sample struct {
@@ -25,41 +31,41 @@ type sample struct {
 	f  scrape.Families
 }
 
-func (p *phase) seconds() float64 {
-	return p.samples[len(p.samples)-1].at.Sub(p.samples[0].at).Seconds()
+func (v view) seconds() float64 {
+	return v.last().at.Sub(v.first().at).Seconds()
 }
 
 // grew is how much counters, or the count of a histogram, grew in the phase.
-func (p *phase) grew(name string, labels scrape.Labels) float64 {
-	return p.samples[len(p.samples)-1].f.Sum(name, labels) - p.samples[0].f.Sum(name, labels)
+func (v view) grew(name string, labels scrape.Labels) float64 {
+	return v.last().f.Sum(name, labels) - v.first().f.Sum(name, labels)
 }
 
 // extent is the lowest and the highest value of a gauge, in MiB.
-func (p *phase) extent(name string) (low, high float64) {
-	values := make([]float64, 0, len(p.samples))
-	for _, s := range p.samples {
+func (v view) extent(name string) (low, high float64) {
+	values := make([]float64, 0, len(v))
+	for _, s := range v {
 		values = append(values, s.f.Sum(name, nil)/(1<<20))
 	}
 	return slices.Min(values), slices.Max(values)
 }
 
 // delay is how late requests left: the mean in milliseconds.
-func (p *phase) delay() float64 {
-	sum := func(s sample) (v float64) {
+func (v view) delay() float64 {
+	sum := func(s sample) (seconds float64) {
 		for _, m := range s.f.Series(delaySeries, nil) {
-			v += m.GetHistogram().GetSampleSum()
+			seconds += m.GetHistogram().GetSampleSum()
 		}
-		return v
+		return seconds
 	}
-	return 1e3 * (sum(p.samples[len(p.samples)-1]) - sum(p.samples[0])) / p.grew(delaySeries, nil)
+	return 1e3 * (sum(v.last()) - sum(v.first())) / v.grew(delaySeries, nil)
 }
 
 const delaySeries = "aiperf_schedule_delay_seconds"
 
 // delayQuantile is the upper bound of the bucket that holds a quantile, in milliseconds. That of native buckets, which grow by a ninth.
-func (p *phase) delayQuantile(q float64) float64 {
-	counts := natives(p.samples[len(p.samples)-1].f)
-	for upper, n := range natives(p.samples[0].f) {
+func (v view) delayQuantile(q float64) float64 {
+	counts := natives(v.last().f)
+	for upper, n := range natives(v.first().f) {
 		counts[upper] -= n
 	}
 	return 1e3 * quantile(counts, q)
@@ -101,52 +107,73 @@ func quantile(counts map[float64]float64, q float64) float64 {
 	return math.NaN()
 }
 
-// columns of the table, each a figure of a phase.
-var columns = []struct {
+// rows of the table, each a figure of a phase.
+var rows = []struct {
 	name string
 	of   func(p *phase, rate float64) string
 }{
-	{"minutes", func(p *phase, _ float64) string { return fmt.Sprintf("%.1f", p.seconds()/60) }},
-	{"planned", func(p *phase, rate float64) string { return fmt.Sprintf("%.0f", rate*p.seconds()) }},
-	{"sent", func(p *phase, _ float64) string { return fmt.Sprintf("%.0f", p.grew("aiperf_arrivals_sent_total", nil)) }},
-	{"dropped", func(p *phase, _ float64) string { return fmt.Sprintf("%.0f", p.grew("aiperf_arrivals_dropped_total", nil)) }},
-	{"lag mean", func(p *phase, _ float64) string { return fmt.Sprintf("%.2f", p.delay()) }},
-	{"lag p50", func(p *phase, _ float64) string { return fmt.Sprintf("%.2f", p.delayQuantile(.5)) }},
-	{"lag p99", func(p *phase, _ float64) string { return fmt.Sprintf("%.2f", p.delayQuantile(.99)) }},
-	{"resident MiB", func(p *phase, _ float64) string { return extent(p, "process_resident_memory_bytes") }},
-	{"heap MiB", func(p *phase, _ float64) string { return extent(p, "go_memstats_heap_alloc_bytes") }},
-	{"CPU ms/s", func(p *phase, _ float64) string {
-		return fmt.Sprintf("%.1f", 1e3*p.grew("process_cpu_seconds_total", nil)/p.seconds())
+	{"minutes", func(p *phase, _ float64) string { return fmt.Sprintf("%.1f", p.told.seconds()/60) }},
+	{"planned", func(p *phase, rate float64) string { return fmt.Sprintf("%.0f", rate*p.told.seconds()) }},
+	{"sent", func(p *phase, _ float64) string { return beside(p, sent) }},
+	{"dropped", func(p *phase, _ float64) string { return beside(p, dropped) }},
+	{"lag mean", func(p *phase, _ float64) string { return beside(p, view.delay) }},
+	{"lag p50", func(p *phase, _ float64) string {
+		return beside(p, func(v view) float64 { return v.delayQuantile(.5) })
 	}},
-	{"exports", func(p *phase, _ float64) string { return fmt.Sprintf("%.0f", p.grew(exportsSeries, scrape.Labels{"result": "success"})) }},
-	{"failed", func(p *phase, _ float64) string { return fmt.Sprintf("%.0f", p.grew(exportsSeries, scrape.Labels{"result": "error"})) }},
+	{"lag p99", func(p *phase, _ float64) string {
+		return beside(p, func(v view) float64 { return v.delayQuantile(.99) })
+	}},
+	{"resident MiB", func(p *phase, _ float64) string { return extents(p, "process_resident_memory_bytes") }},
+	{"heap MiB", func(p *phase, _ float64) string { return extents(p, "go_memstats_heap_alloc_bytes") }},
+	{"CPU ms/s", func(p *phase, _ float64) string { return beside(p, busy) }},
+	{"exports", func(p *phase, _ float64) string {
+		return fmt.Sprintf("%.0f", p.told.grew(exportsSeries, scrape.Labels{"result": "success"}))
+	}},
+	{"failed", func(p *phase, _ float64) string {
+		return fmt.Sprintf("%.0f", p.told.grew(exportsSeries, scrape.Labels{"result": "error"}))
+	}},
 	{"spans lost", func(p *phase, _ float64) string {
-		lost, dropped := p.grew(spansSeries, scrape.Labels{"result": "lost"}), p.grew(spansSeries, scrape.Labels{"result": "dropped"})
-		return fmt.Sprintf("%.0f of %.0f", lost+dropped, cmp.Or(p.grew(spansSeries, nil), 0))
+		lost := p.told.grew(spansSeries, scrape.Labels{"result": "lost"}) + p.told.grew(spansSeries, scrape.Labels{"result": "dropped"})
+		return fmt.Sprintf("%.0f of %.0f", lost, p.told.grew(spansSeries, nil))
 	}},
 }
+
+func sent(v view) float64    { return v.grew("aiperf_arrivals_sent_total", nil) }
+func dropped(v view) float64 { return v.grew("aiperf_arrivals_dropped_total", nil) }
+
+// busy is how much of a processor is used, in ms/s.
+func busy(v view) float64 { return 1e3 * v.grew("process_cpu_seconds_total", nil) / v.seconds() }
+
+// beside writes a figure of the exporter and, in brackets, of its twin.
+func beside(p *phase, of func(view) float64) string {
+	return fmt.Sprintf("%.5g (%.5g)", rounded(of(p.told)), rounded(of(p.twin)))
+}
+
+func rounded(v float64) float64 { return math.Round(v*100) / 100 }
 
 const (
 	exportsSeries = "aiperf_exporter_otlp_exports_total"
 	spansSeries   = "aiperf_exporter_otlp_spans_total"
 )
 
-func extent(p *phase, name string) string {
-	low, high := p.extent(name)
-	return fmt.Sprintf("%.1f–%.1f", low, high)
+// extents writes the lowest and the highest value of a gauge, of both.
+func extents(p *phase, name string) string {
+	low, high := p.told.extent(name)
+	twinLow, twinHigh := p.twin.extent(name)
+	return fmt.Sprintf("%.0f–%.0f (%.0f–%.0f)", low, high, twinLow, twinHigh)
 }
 
-// print writes a column for each phase. rate is that of all targets together, per second.
-func print(w io.Writer, phases []phase, rate float64) error {
+// table writes a column for each phase. rate is that of all targets of an exporter, per second.
+func table(w io.Writer, phases []phase, rate float64) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for i := range phases {
 		fmt.Fprintf(out, "\t%s", phases[i].name)
 	}
 	fmt.Fprintln(out, "\t")
-	for _, c := range columns {
-		fmt.Fprint(out, c.name)
+	for _, r := range rows {
+		fmt.Fprint(out, r.name)
 		for i := range phases {
-			fmt.Fprintf(out, "\t%s", c.of(&phases[i], rate))
+			fmt.Fprintf(out, "\t%s", r.of(&phases[i], rate))
 		}
 		fmt.Fprintln(out, "\t")
 	}

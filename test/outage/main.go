@@ -1,6 +1,7 @@
 // Command outage shows what becomes of the traffic, of memory and of the values while an OpenTelemetry collector is away: it lets the built
-// binary send requests and, as differences, its metrics, kills the collector for a time, and starts it again. In the end all that the collector
-// got must add up to what a scrape shows.
+// binary send requests and, as differences, its metrics, kills the collector for a time, and starts it again. Beside it runs a twin that sends
+// the same requests and tells nobody, so that what the machine does to both is not taken for the outage. In the end all that the collector got
+// must add up to what a scrape shows.
 package main
 
 import (

@@ -10,15 +10,18 @@ import (
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/test/received"
+	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
 )
 
 // sampleEvery is the time between two looks at memory.
 const sampleEvery = 5 * time.Second
 
-// prefix begins the names of the series that are compared, ownPrefix those of the exporter's own state, which never rests.
+// prefix begins the names of the series that are compared, ownPrefix those of the exporter's own state, which never rests, serverPrefix those of
+// the server, which had counted before it was looked at.
 const (
-	prefix    = "aiperf_"
-	ownPrefix = "aiperf_exporter_"
+	prefix       = "aiperf_"
+	ownPrefix    = "aiperf_exporter_"
+	serverPrefix = "aiperf_server_"
 )
 
 // measure runs the three phases and prints what they were like.
@@ -49,22 +52,24 @@ func measure(ctx context.Context, o *options, stdout io.Writer) error {
 			return fmt.Errorf("while the collector is %s: %w", phases[i].name, err)
 		}
 	}
-	if err := print(stdout, phases, float64(o.targets)*o.rate); err != nil {
+	if err := table(stdout, phases, float64(o.targets)*o.rate); err != nil {
 		return err
 	}
 	return r.compare(ctx, stdout)
 }
 
-// watch looks at the exporter until a phase is over.
+// watch looks at the exporter and its twin until a phase is over.
 func (p *phase) watch(ctx context.Context, r *rig) error {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
 	for began := time.Now(); ; {
-		f, err := r.scrape(ctx)
-		if err != nil {
-			return err
+		for url, v := range map[string]*view{r.url: &p.told, r.twin: &p.twin} {
+			f, err := scrape.Get(ctx, url+"/metrics")
+			if err != nil {
+				return err
+			}
+			*v = append(*v, sample{time.Now(), f})
 		}
-		p.samples = append(p.samples, sample{time.Now(), f})
 		if time.Since(began) >= p.lasts {
 			return nil
 		}
@@ -88,7 +93,9 @@ func (r *rig) compare(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	c := held.State.Compare(held.Before, held.After, received.Rules{
-		LeftOut:  func(family string) bool { return !strings.HasPrefix(family, prefix) },
+		LeftOut: func(family string) bool {
+			return !strings.HasPrefix(family, prefix) || strings.HasPrefix(family, serverPrefix)
+		},
 		Restless: func(family string) bool { return strings.HasPrefix(family, ownPrefix) },
 	})
 	series := 0

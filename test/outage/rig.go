@@ -17,13 +17,17 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
 )
 
-// configuration is that of the exporter, without its targets: address of the collector, requests per second of a target.
-const configuration = `
+// telling is what the exporter has and its twin has not: address of the collector.
+const telling = `
 otlp:
   enabled: true
   endpoint: http://%s
   temporality: delta
   traces: {enabled: true}
+`
+
+// configuration is that of both, without their targets: requests per second of a target.
+const configuration = `
 workloads:
   short: {input_tokens: 32, output_tokens: 16}
 http_clients:
@@ -47,9 +51,8 @@ type rig struct {
 	program   string // of the collector
 	folder    string
 	address   string // of the collector
-	url       string // of the exporter
+	url, twin string // of the exporter, and of one that does the same and tells nobody
 	collector *process.Process
-	exporter  *process.Process
 }
 
 // build starts everything but the collector.
@@ -72,28 +75,38 @@ func build(ctx context.Context, o *options, folder string) (*rig, error) {
 	if r.address, err = process.FreeAddress(ctx); err != nil {
 		return nil, err
 	}
-	web, err := process.FreeAddress(ctx)
-	if err != nil {
+	if err = r.startCollector(ctx); err != nil {
 		return nil, err
 	}
-	text := strings.Builder{}
-	fmt.Fprintf(&text, configuration, r.address, o.rate)
+	common := strings.Builder{}
+	fmt.Fprintf(&common, configuration, o.rate)
 	for i := range o.targets {
-		fmt.Fprintf(&text, "  - {name: target-%d, url: %q}\n", i, "http://"+to)
+		fmt.Fprintf(&common, "  - {name: target-%d, url: %q}\n", i, "http://"+to)
 	}
-	file := filepath.Join(folder, "aiperf-exporter.yml")
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+	if r.url, err = r.startExporter(ctx, o.binary, "exporter.yml", fmt.Sprintf(telling, r.address)+common.String()); err != nil {
 		return nil, err
 	}
-	if err := r.startCollector(ctx); err != nil {
-		return nil, err
-	}
-	r.exporter, err = process.Start(ctx, nil, o.binary, "serve", "--config.file="+file, "--web.listen-address="+web, "--web.enable-admin-api")
+	r.twin, err = r.startExporter(ctx, o.binary, "twin.yml", common.String())
+	return r, err
+}
+
+// startExporter starts one with a configuration, that is written to a file of this name, and gives its URL.
+func (r *rig) startExporter(ctx context.Context, binary, name, text string) (url string, err error) {
+	starting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	address, err := process.FreeAddress(ctx)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	r.url = "http://" + web
-	return r, r.exporter.Ready(starting, r.url+"/-/ready")
+	file := filepath.Join(r.folder, name)
+	if err = os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	exporter, err := process.Start(ctx, nil, binary, "serve", "--config.file="+file, "--web.listen-address="+address, "--web.enable-admin-api")
+	if err != nil {
+		return "", err
+	}
+	return "http://" + address, exporter.Ready(starting, "http://"+address+"/-/ready")
 }
 
 func (r *rig) startCollector(ctx context.Context) (err error) {
@@ -128,10 +141,6 @@ func (r *rig) arrival(ctx context.Context) error {
 
 func (r *rig) page() string { return r.url + "/metrics" }
 
-func (r *rig) scrape(ctx context.Context) (scrape.Families, error) {
-	return scrape.Get(ctx, r.page())
-}
-
 // pause stops the traffic, and waits until all requests have ended.
 func (r *rig) pause(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -149,7 +158,7 @@ func (r *rig) pause(ctx context.Context) error {
 		return fmt.Errorf("pause: %s, %w", answer.Status, err)
 	}
 	return process.Until(ctx, func() error {
-		f, err := r.scrape(ctx)
+		f, err := scrape.Get(ctx, r.page())
 		if n := f.Sum("aiperf_inflight_requests", nil); err == nil && n > 0 {
 			err = fmt.Errorf("%v requests have not ended", n)
 		}

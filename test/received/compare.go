@@ -23,8 +23,8 @@ type Comparison struct {
 	Compared map[Kind]int
 	// Exemplars are those of series that stood still, alike on both sides.
 	Exemplars []Exemplar
-	// Starts counts series that do not show when they were created, by when counting began as they were received, in Unix nanoseconds.
-	Starts map[int64]int
+	// Starts are the families whose series do not show when they were created, by when counting began as they were received, in Unix nanoseconds.
+	Starts map[int64][]string
 
 	rules Rules
 }
@@ -38,7 +38,7 @@ type Rules struct {
 // Compare holds a state against scrapes before and after it. What stood still must be equal; what only grows must be between the two; of a gauge
 // that moved it is only known that it is there.
 func (s *State) Compare(before, after scrape.Families, rules Rules) *Comparison {
-	c := &Comparison{rules: rules, Moved: map[string]bool{}, Compared: map[Kind]int{}, Starts: map[int64]int{}}
+	c := &Comparison{rules: rules, Moved: map[string]bool{}, Compared: map[Kind]int{}, Starts: map[int64][]string{}}
 	known := map[Series]bool{}
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if rules.LeftOut(name) {
@@ -106,7 +106,7 @@ func (c *Comparison) series(of Series, got *Value, before, after *dto.Metric) {
 func (c *Comparison) about(of Series, got, want *Value, still bool) {
 	switch {
 	case want.Start == 0:
-		c.Starts[got.Start]++
+		c.Starts[got.Start] = append(c.Starts[got.Start], of.Family)
 	case want.Start != got.Start:
 		c.wrong(of, fmt.Errorf("starts at %d, was received with %d", want.Start, got.Start))
 	}
@@ -149,14 +149,13 @@ func sameBounds(want, got map[float64]uint64) error {
 func within[N uint64 | float64](what string, low, got, high N) error {
 	const rounding = 1e-9
 	l, g, h := float64(low), float64(got), float64(high)
-	if math.IsNaN(l) && math.IsNaN(g) || l == g || g == h || l <= g && g <= h || math.Abs(g-l) <= rounding*math.Abs(l) {
+	if math.IsNaN(l) && math.IsNaN(g) || l-rounding*math.Abs(l) <= g && g <= h+rounding*math.Abs(h) {
 		return nil
 	}
 	return fmt.Errorf("%s is %v, shown as %v and then %v", what, got, low, high)
 }
 
 func withinAll[K int32 | float64, N uint64 | float64](what string, low, got, high map[K]N) error {
-	var errs []error
 	keys := maps.Clone(low)
 	for _, more := range []map[K]N{got, high} {
 		for k := range more {
@@ -166,6 +165,7 @@ func withinAll[K int32 | float64, N uint64 | float64](what string, low, got, hig
 			keys[k] = 0
 		}
 	}
+	errs := make([]error, 0, len(keys))
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		errs = append(errs, within(fmt.Sprintf("%s %v", what, k), low[k], got[k], high[k]))
 	}

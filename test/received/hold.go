@@ -40,7 +40,7 @@ func Hold(ctx context.Context, page, folder string) (h Held, err error) {
 		return h, err
 	}
 	// The first one may have been under way.
-	if err := Arrival(ctx, page, 2); err != nil {
+	if err = Arrival(ctx, page, 2); err != nil {
 		return h, err
 	}
 	until := time.Now()

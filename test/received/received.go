@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracespb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -25,12 +26,14 @@ var Ready = regexp.MustCompile(`(Everything is ready)`)
 // Arguments let the collector, whose folder is given, listen on an address and append to the files of another folder. settings are more of its
 // configuration, in the form key::key: value.
 func Arguments(collector, address, folder string, settings ...string) []string {
-	args := []string{"--config=" + filepath.Join(collector, "config.yaml")}
-	for _, s := range append([]string{
+	own := []string{
 		"receivers::otlp::protocols::grpc::endpoint: " + address,
 		"exporters::jsonlines/metrics::path: " + MetricsFile(folder),
 		"exporters::jsonlines/traces::path: " + tracesFile(folder),
-	}, settings...) {
+	}
+	args := make([]string, 0, 1+len(own)+len(settings))
+	args = append(args, "--config="+filepath.Join(collector, "config.yaml"))
+	for _, s := range slices.Concat(own, settings) {
 		args = append(args, "--config=yaml:"+s)
 	}
 	return args
@@ -57,8 +60,8 @@ func Metrics(folder string, take func(*metricspb.MetricsData)) error {
 func Spans(folder string) (spans []*tracespb.Span, err error) {
 	err = lines(tracesFile(folder), func(line []byte) error {
 		var request tracespb.TracesData
-		if err := decode(line, &request); err != nil {
-			return err
+		if wrong := decode(line, &request); wrong != nil {
+			return wrong
 		}
 		for _, r := range request.GetResourceSpans() {
 			for _, s := range r.GetScopeSpans() {
@@ -79,7 +82,7 @@ func lines(path string, take func([]byte) error) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // only read from
 	reader := bufio.NewReaderSize(file, 1<<20)
 	for {
 		line, err := reader.ReadBytes('\n')

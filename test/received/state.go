@@ -117,6 +117,16 @@ func (s *State) put(family string, v *Value, p point, difference bool) {
 	s.Values[of] = v
 }
 
+// Count adds up the values and counts of the series of a family in whose labels a text is.
+func (s *State) Count(family, label string) (n float64) {
+	for of, v := range s.Values {
+		if of.Family == family && strings.Contains(of.Labels, label) {
+			n += v.Number + float64(v.Count)
+		}
+	}
+	return n
+}
+
 // Attributes are those of a point, a span or a resource, by name.
 func Attributes(pairs []*commonpb.KeyValue) map[string]string {
 	out := make(map[string]string, len(pairs))

@@ -10,8 +10,8 @@ import (
 // maxLabelBytes bounds the value of a label.
 const maxLabelBytes = 200
 
-// clip bounds the value of a label: what is too long is cut and gets a tail that tells it from others that begin like it.
-func clip(v string) string {
+// Clip bounds the value of a label: what is too long is cut and gets a tail that tells it from others that begin like it.
+func Clip(v string) string {
 	if len(v) <= maxLabelBytes && utf8.ValidString(v) {
 		return v
 	}

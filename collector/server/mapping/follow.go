@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -20,6 +21,14 @@ func identify(s *exposition.Series) identity {
 		id.engine = s.Label("dp_rank")
 	}
 	return id
+}
+
+// followAll maps the page.
+func (m *Mapper) followAll(page *exposition.Page) {
+	m.cells.begin()
+	for i := range m.plan.steps {
+		m.follow(&m.plan.steps[i], page)
+	}
 }
 
 // follow maps the families of a step. A link is heard only about models and engines of which the ones before it told nothing.
@@ -93,7 +102,7 @@ func (m *Mapper) take(server string, r *recipe, id identity, s *exposition.Serie
 		m.cells.models = append(m.cells.models, id.model)
 	}
 	if id.model == "" {
-		id.model = m.options.Model
+		id.model = cmp.Or(m.named, m.options.Model)
 	}
 	if r.each == "" {
 		m.put(server, r, id, s, "")
@@ -112,7 +121,7 @@ func (m *Mapper) put(server string, r *recipe, id identity, s *exposition.Series
 			return
 		}
 	}
-	c := m.cells.labelled(r, append(m.cells.labels[:0], m.options.Target, m.options.Instance, server, clip(id.model), clip(id.engine)), s, item)
+	c := m.cells.labelled(r, append(m.cells.labels[:0], m.options.Target, m.options.Instance, server, Clip(id.model), Clip(id.engine)), s, item)
 	if c == nil {
 		return
 	}

@@ -15,8 +15,8 @@ import (
 // FuzzMap maps whatever the parser makes of random pages: it must not panic, a registry must take what comes out, and the same page must become
 // the same again, in the order of the first time.
 func FuzzMap(f *testing.F) {
-	for _, kind := range samples {
-		body, err := os.ReadFile("testdata/" + string(kind) + ".prom")
+	for _, name := range samples {
+		body, err := os.ReadFile("testdata/" + name + ".prom")
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -63,16 +63,21 @@ func compareGolden(t *testing.T, name, got string) {
 	}
 }
 
-var samples = []Kind{VLLM, SGLang, TRTLLM, Dynamo, TGI, Triton, NIM, LMDeploy, LlamaCPP}
+// samples are pages with made-up values for each kind, and after them some that servers have shown: the frontend of Dynamo 1.6.1 for two models
+// (without most of what is ignored), its simulation of a worker with vLLM, and llm-d's simulator of August 2026.
+var samples = []string{
+	"vllm", "sglang", "trtllm", "dynamo", "tgi", "triton", "nim", "lmdeploy", "llamacpp",
+	"dynamo-frontend", "dynamo-worker", "llmd",
+}
 
 func TestPagesOfServersBecomeOurSeries(t *testing.T) {
 	t.Parallel()
-	for _, kind := range samples {
-		t.Run(string(kind), func(t *testing.T) {
+	for _, name := range samples {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := New(Options{Target: "chat", Instance: "gpu-1:8000", Model: "configured", Kind: Auto, MaxSeries: 2000})
-			got := m.Map(readPage(t, string(kind)))
-			compareGolden(t, "testdata/golden/"+string(kind)+".prom", text(t, got.Normalised))
+			got := m.Map(readPage(t, name))
+			compareGolden(t, "testdata/golden/"+name+".prom", text(t, got.Normalised))
 			problems, err := promlint.NewWithMetricFamilies(got.Normalised).Lint()
 			if err != nil || len(problems) > 0 {
 				t.Errorf("%v: %v", err, problems)

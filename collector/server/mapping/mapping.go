@@ -41,7 +41,7 @@ var Kinds = []Kind{Auto, None, VLLM, SGLang, TRTLLM, Dynamo, TGI, Triton, NIM, L
 // Options say how the pages of one replica are mapped.
 type Options struct {
 	Target, Instance string // values of the labels target and instance_id
-	Model            string // value of the label model where the page has none
+	Model            string // value of the label model where the page names no model, or several
 	Kind             Kind
 	// Prefix stands on the page in the place of dynamo_frontend, "" = it does not.
 	Prefix      string
@@ -60,7 +60,8 @@ type Mapper struct {
 	pass    passer
 	limit   limiter
 
-	plan  plan // of pages with the families of the last one
+	plan  plan   // of pages with the families of the last one
+	named string // the model that the last page named, "" = none or several
 	cells cells
 }
 
@@ -96,9 +97,10 @@ func (m *Mapper) Map(page *exposition.Page) *Result {
 	if hash := shapeOf(page); m.plan.names == nil || m.plan.hash != hash {
 		m.plan = m.newPlan(page, hash)
 	}
-	m.cells.begin()
-	for i := range m.plan.steps {
-		m.follow(&m.plan.steps[i], page)
+	m.followAll(page)
+	if named := m.cells.model(); named != m.named { // then what is said without a model is about another than we took it for
+		m.named = named
+		m.followAll(page)
 	}
 	out := &Result{
 		Normalised: m.cells.families(), Passed: m.pass.families(m.plan.passed, page), Kinds: slices.Clone(m.plan.kinds),

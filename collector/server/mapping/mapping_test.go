@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -205,6 +206,34 @@ func TestFamiliesThatAreNotMappedAreCounted(t *testing.T) {
 		family("gauge", "vllm:num_requests_waiting", " 1") + family("histogram", "vllm:generation_tokens_total", " 1")
 	if diff := cmp.Diff(map[string]int{"unknown": 1, "type": 2}, mapText(t, &Options{Kind: Auto}, page).Unmapped); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestFamiliesOfWhichNothingIsWantedAreNotNews(t *testing.T) {
+	t.Parallel()
+	page := family("counter", "dynamo_tokio_worker_park_count_total", " 1") + family("gauge", "dynamo_frontend_model_ready", " 1") +
+		family("gauge", "dynamo_something_new", " 1")
+	if diff := cmp.Diff(map[string]int{"unknown": 1, "type": 0}, mapText(t, &Options{Kind: Auto}, page).Unmapped); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestWhatIsSaidWithoutAModelIsAboutTheOnlyOne on the page, whose name in the configuration may be that of an adapter.
+func TestWhatIsSaidWithoutAModelIsAboutTheOnlyOne(t *testing.T) {
+	t.Parallel()
+	m := New(Options{Kind: Auto, Model: "adapter"})
+	without := family("gauge", "vllm:kv_cache_usage_perc", " 0.5")
+	for _, tt := range []struct{ models, want string }{
+		{`{model_name="base"} 1`, "base"},
+		{" 1", "adapter"},
+		{`{model_name="other"} 1`, "other"},
+		{`{model_name="other"} 1` + "\n" + `vllm:num_requests_running{model_name="base"} 1`, "adapter"},
+	} {
+		r := m.Map(parse(t, without+family("gauge", "vllm:num_requests_running", tt.models)))
+		want := "aiperf_server_kv_cache_usage_ratio{model=" + tt.want + ",server=vllm} gauge 0.5"
+		if got := lines(r.Normalised); !slices.Contains(got, want) {
+			t.Errorf("%s: got %v, want among them %s", tt.models, got, want)
+		}
 	}
 }
 

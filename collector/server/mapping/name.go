@@ -88,6 +88,11 @@ func (s *known) shows(names map[string]int) bool {
 	return len(s.families) > 0
 }
 
+// knows tells whether rows or Ignored name a family.
+func (s *known) knows(name string) bool {
+	return s.names[name] || slices.ContainsFunc(s.ignored, func(beginning string) bool { return strings.HasPrefix(name, beginning) })
+}
+
 // owns tells whether a family is one of the server's by its name.
 func (s *known) owns(name string) bool {
 	return slices.ContainsFunc(s.prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })

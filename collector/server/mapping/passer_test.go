@@ -85,8 +85,10 @@ func TestFamiliesArePassedThrough(t *testing.T) {
 			[]string{"a_b{} untyped 1", "aiperf:server_up{} untyped 1", "f{exported_instance_id=x} untyped 1"},
 		},
 		{
-			"not what a prefix makes ours", Passthrough{Allow: []string{".*"}, Prefix: "aiperf"},
-			family("gauge", "_server_up", " 1") + family("gauge", "x", " 1"), []string{"aiperfx{} gauge 1"},
+			"not what a prefix makes ours",
+			Passthrough{Allow: []string{".*"}, Prefix: "aiperf"},
+			family("gauge", "_server_up", " 1") + family("gauge", "x", " 1"),
+			[]string{"aiperfx{} gauge 1"},
 		},
 		{"not a second family of one name", everything, family("counter", "c", " 1") + family("gauge", "c_total", " 2"), []string{"c_total{} counter 1"}},
 		{"Ray's labels of a session are left out", everything, family("gauge", "ray_a", `{SessionName="s",WorkerId="w",deployment="d"} 1`) +

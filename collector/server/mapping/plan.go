@@ -129,7 +129,7 @@ func (p *planner) count() {
 			continue
 		}
 		for _, kind := range p.kinds {
-			if s := servers()[kind]; s.owns(name) && !s.names[name] {
+			if s := servers()[kind]; s.owns(name) && !s.knows(name) {
 				p.unknown++
 			}
 		}

@@ -22,6 +22,7 @@ type recipe struct {
 	items    string
 	each     string
 	scale    scale
+	positive bool
 	labels   []labelSource // one for each label of the series, in their order
 	values   map[string]string
 }
@@ -115,7 +116,7 @@ func (r *recipe) number(s *exposition.Series) (float64, bool) {
 	case r.fromLabels():
 		return 1, true
 	default:
-		return r.scale.of(s.Value), true
+		return r.scale.of(s.Value), !r.positive || s.Value > 0
 	}
 }
 
@@ -132,7 +133,7 @@ func itemsOf(list string) []string {
 func (r *recipe) label(from *labelSource, s *exposition.Series, item string) string {
 	switch {
 	case from.item:
-		return clip(item)
+		return Clip(item)
 	case from.fixed != "":
 		return from.fixed
 	}
@@ -146,7 +147,7 @@ func (r *recipe) label(from *labelSource, s *exposition.Series, item string) str
 	case from.closed && !slices.Contains(from.allowed, v):
 		return other
 	}
-	return clip(v)
+	return Clip(v)
 }
 
 // scale is a factor to the unit of a series.

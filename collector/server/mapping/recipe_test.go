@@ -34,11 +34,11 @@ func TestLongLabelsAreCut(t *testing.T) {
 		{"not in the middle of a letter", strings.Repeat("ä", 101), strings.Repeat("ä", 95) + "~9ee2c602"},
 		{"not UTF-8", "a\xffb", "a\uFFFDb"},
 	} {
-		if got := clip(tt.value); got != tt.want {
+		if got := Clip(tt.value); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if clip(long) == clip(long+"x") {
+	if Clip(long) == Clip(long+"x") {
 		t.Error("two values became one")
 	}
 }

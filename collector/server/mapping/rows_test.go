@@ -14,6 +14,10 @@ func TestRowsThatNoSampleHas(t *testing.T) {
 		page string
 		want []string
 	}{
+		{VLLM, family("counter", "vllm:request_success_total", `{finish_reason="length"} 14`, `{finish_reason="stop"} 64`), []string{
+			"aiperf_server_requests_finished_total{model=m,reason=length,server=vllm} counter 14",
+			"aiperf_server_requests_finished_total{model=m,reason=stop,server=vllm} counter 64",
+		}},
 		{VLLM, family("gauge", "vllm:num_requests_swapped", " 3"), []string{"aiperf_server_requests_swapped{model=m,server=vllm} gauge 3"}},
 		{VLLM, family("gauge", "vllm:gpu_cache_usage_perc", " 0.25"), []string{"aiperf_server_kv_cache_usage_ratio{model=m,server=vllm} gauge 0.25"}},
 		{
@@ -263,9 +267,28 @@ func TestRowsThatNoSampleHas(t *testing.T) {
 		{Dynamo, family("counter", "dynamo_component_requests_total", " 9") + family("counter", "dynamo_component_cancellation_total", " 2") +
 			family("counter", "dynamo_component_errors_total", `{error_type="generate"} 1`), []string{
 			"aiperf_server_requests_failed_total{code=generate,model=m,server=dynamo} counter 1",
-			"aiperf_server_requests_finished_total{model=m,reason=all,server=dynamo} counter 9",
 			"aiperf_server_requests_finished_total{model=m,reason=abort,server=dynamo} counter 2",
 		}},
+		{
+			Dynamo, family("gauge", "dynamo_component_inflight_requests", `{dynamo_endpoint="generate"} 5`, `{dynamo_endpoint="worker_kv_query_source_58ad"} 1`),
+			[]string{"aiperf_server_requests_running{model=m,server=dynamo} gauge 5"},
+		},
+		{
+			Dynamo, family("gauge", "dynamo_frontend_model_context_length", `{model="a"} 0`, `{model="b"} 4096`),
+			[]string{"aiperf_server_context_length_tokens{model=b,server=dynamo} gauge 4096"},
+		},
+		{
+			Dynamo, family("histogram", "dynamo_component_router_kv_hit_rate", " 0.7"),
+			[]string{"aiperf_server_request_cache_hit_ratio{model=m,server=dynamo} histogram 4 0.7 10:1"},
+		},
+		{
+			Dynamo, family("histogram", "dynamo_frontend_time_to_first_token_seconds", `{model="a"} 1`, `{model="b"} 2`) +
+				family("histogram", "dynamo_component_router_time_to_first_token_seconds", " 3"),
+			[]string{
+				"aiperf_server_time_to_first_token_seconds{model=a,server=dynamo} histogram 4 1 10:1",
+				"aiperf_server_time_to_first_token_seconds{model=b,server=dynamo} histogram 4 2 10:1",
+			},
+		},
 		{
 			Dynamo, family("counter", "dynamo_frontend_model_cancellation_total", " 2") + family("counter", "dynamo_frontend_model_rejection_total", " 3"),
 			[]string{

@@ -70,8 +70,8 @@ func TestRulesOfTheConfigurationWin(t *testing.T) {
 			family("counter", "done", `{reason="stop",model="x",engine="1"} 1`, `{reason="bored"} 2`, ` 3`),
 			[]string{
 				finished + "{engine=1,model=x,reason=stop,server=generic} counter 1",
-				finished + "{model=m,reason=other,server=generic} counter 2",
-				finished + "{model=m,reason=all,server=generic} counter 3",
+				finished + "{model=x,reason=other,server=generic} counter 2",
+				finished + "{model=x,reason=all,server=generic} counter 3",
 			},
 		},
 		{

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
@@ -27,7 +28,8 @@ type server struct {
 	// Ranks are labels of the parts of an engine that all tell the same: of those of a model and engine only the lowest is taken.
 	Ranks []string `yaml:"ranks"`
 	Rows  []row    `yaml:"rows"`
-	// Ignored are families that are known and have no series of ours, so that only news is counted as unknown.
+	// Ignored are families that are known and have no series of ours, so that only news is counted as unknown. One that ends in * stands for all
+	// whose names begin so.
 	Ignored []string `yaml:"ignored"`
 }
 
@@ -57,6 +59,8 @@ type row struct {
 	Each    map[string]string `yaml:"each"`
 	// Scale is the factor to the unit of the series, 0 = 1. Bounds of histograms are scaled, too.
 	Scale float64 `yaml:"scale"`
+	// Positive takes only values above 0: the server says 0 of what it does not know.
+	Positive bool `yaml:"positive"`
 
 	// Labels of ours are those of the same name, or what Labels names, or what Set fixes. Values translates what a label says.
 	Labels map[string]string `yaml:"labels"`
@@ -111,6 +115,7 @@ type known struct {
 	also               []Kind
 	chains             []chain
 	names              map[string]bool // keys of all families that rows or Ignored name
+	ignored            []string        // beginnings of more such names
 }
 
 // chain is a row and its fallbacks. What it tells is joined to what other chains tell of the same series.
@@ -155,6 +160,10 @@ func (s *server) compile() (*known, error) {
 		}
 	}
 	for _, family := range s.Ignored {
+		if beginning, ok := strings.CutSuffix(family, "*"); ok {
+			out.ignored = append(out.ignored, canonical(beginning))
+			continue
+		}
 		for _, key := range keys(family, true) {
 			out.names[key] = true
 		}
@@ -173,7 +182,7 @@ func (r *row) compile(kind Kind, ranks []string) (*recipe, error) {
 	}
 	out := &recipe{
 		server: string(kind), series: series, sum: r.Sum, numbers: r.Numbers, items: r.Items, latest: r.Latest, ranks: ranks,
-		scale: factor(r.Scale), values: r.Values,
+		scale: factor(r.Scale), positive: r.Positive, values: r.Values,
 	}
 	for _, label := range series.Labels {
 		from := labelSource{closed: slices.Contains(label.Values, other), complete: slices.Contains(label.Values, all), allowed: label.Values}

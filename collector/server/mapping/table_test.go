@@ -109,6 +109,9 @@ func (r *row) nonsense() []string {
 			out = append(out, err.Error())
 		}
 	}
+	if r.Positive && series.Kind != metrics.Gauge {
+		out = append(out, "positive")
+	}
 	if r.Sum && series.Kind != metrics.Counter || r.Scale < 0 || r.Fallback && r.Unless != "" {
 		out = append(out, "sum, scale or unless")
 	}
