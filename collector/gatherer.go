@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -13,7 +12,7 @@ import (
 )
 
 // conflicts is the series of families that servers do not agree about.
-const conflicts = "aiperf_scrape_type_conflicts_total"
+const conflicts = "aiperf_scrape_type_conflicts"
 
 // maxConflicts bounds the families that are told one by one: servers may invent names for ever. The rest are told together.
 const (
@@ -24,8 +23,8 @@ const (
 // Table lists the series of the Gatherer itself.
 func Table() []metrics.Series {
 	return []metrics.Series{{
-		Name: conflicts, Kind: metrics.Counter, Scope: metrics.PerProcess, Unit: "series", Labels: []metrics.Label{{Name: "family"}},
-		Help: "Series left out, at looks at this page, because most servers have the family with another type, " +
+		Name: conflicts, Kind: metrics.Gauge, Scope: metrics.PerProcess, Unit: "series", Labels: []metrics.Label{{Name: "family"}},
+		Help: "Series that are left out because most servers have the family with another type, " +
 			"or have one of which it would be a part, as x_count is of a histogram x.",
 	}}
 }
@@ -36,16 +35,13 @@ func Table() []metrics.Series {
 type Gatherer struct {
 	labels     []*dto.LabelPair
 	collectors []Collector
-
-	mu       sync.Mutex
-	conflict map[string]float64
 }
 
 var _ prometheus.Gatherer = (*Gatherer)(nil)
 
 // NewGatherer makes one that puts the labels on every series.
 func NewGatherer(labels map[string]string, collectors ...Collector) *Gatherer {
-	g := &Gatherer{collectors: collectors, conflict: map[string]float64{}}
+	g := &Gatherer{collectors: collectors}
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		g.labels = append(g.labels, &dto.LabelPair{Name: new(name), Value: new(labels[name])})
 	}
@@ -61,11 +57,11 @@ func (g *Gatherer) Gather() ([]*dto.MetricFamily, error) {
 		}
 	}
 	out := make([]*dto.MetricFamily, 0, len(byName)+1)
-	parts := map[string]bool{}
+	parts, left := map[string]bool{}, leftOut{}
 	for _, name := range slices.Sorted(maps.Keys(byName)) { // a family comes before what has its name and more
-		f := g.join(byName[name])
+		f := g.join(byName[name], left)
 		if parts[name] {
-			g.leaveOut(f)
+			left.add(f)
 			continue
 		}
 		for _, suffix := range partsOf[f.GetType()] {
@@ -73,7 +69,7 @@ func (g *Gatherer) Gather() ([]*dto.MetricFamily, error) {
 		}
 		out = append(out, f)
 	}
-	return g.withConflicts(out), nil
+	return g.withConflicts(out, left), nil
 }
 
 // partsOf are what names of samples have behind that of their family. No other family may have such a name: a gatherer of gatherers would refuse
@@ -84,12 +80,12 @@ var partsOf = map[dto.MetricType][]string{
 }
 
 // join makes one family of those with the same name.
-func (g *Gatherer) join(parts []*dto.MetricFamily) *dto.MetricFamily {
+func (g *Gatherer) join(parts []*dto.MetricFamily, left leftOut) *dto.MetricFamily {
 	kind := prevailing(parts)
 	out := &dto.MetricFamily{Name: parts[0].Name, Help: parts[0].Help, Type: &kind, Unit: parts[0].Unit}
 	for _, f := range parts {
 		if f.GetType() != kind {
-			g.leaveOut(f)
+			left.add(f)
 			continue
 		}
 		for _, m := range f.Metric {
@@ -115,14 +111,15 @@ func prevailing(parts []*dto.MetricFamily) dto.MetricType {
 	return kind
 }
 
-func (g *Gatherer) leaveOut(f *dto.MetricFamily) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// leftOut counts series by family.
+type leftOut map[string]float64
+
+func (l leftOut) add(f *dto.MetricFamily) {
 	name := f.GetName()
-	if _, known := g.conflict[name]; !known && len(g.conflict) >= maxConflicts {
+	if _, known := l[name]; !known && len(l) >= maxConflicts {
 		name = otherFamilies
 	}
-	g.conflict[name] += float64(len(f.Metric))
+	l[name] += float64(len(f.Metric))
 }
 
 // labelled is the metric with the labels of all series. A label that it has itself stays.
@@ -137,15 +134,13 @@ func (g *Gatherer) labelled(m *dto.Metric) *dto.Metric {
 }
 
 // withConflicts adds the count of what was left out, in its place among the families.
-func (g *Gatherer) withConflicts(out []*dto.MetricFamily) []*dto.MetricFamily {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.conflict) == 0 {
+func (g *Gatherer) withConflicts(out []*dto.MetricFamily, left leftOut) []*dto.MetricFamily {
+	if len(left) == 0 {
 		return out
 	}
 	b := NewBuilder(Table())
-	for _, family := range slices.Sorted(maps.Keys(g.conflict)) {
-		b.Add(conflicts, g.conflict[family], family)
+	for _, family := range slices.Sorted(maps.Keys(left)) {
+		b.Add(conflicts, left[family], family)
 	}
 	counted := b.Families()[0]
 	for i, m := range counted.Metric {

@@ -24,7 +24,7 @@ func Load(opts Options) (*Config, error) {
 		return nil, l.errors() // what cannot be parsed cannot be joined with the rest
 	}
 	layers := l.check()
-	sending, problems := otlp.FromEnvironment(opts.Env)
+	sending, problems := otlp.FromEnvironment(opts.Env, func(key string) bool { return !l.written("otlp." + key).isEmpty() })
 	config, err := decode(layers, &sending)
 	if err != nil {
 		return nil, err

@@ -15,33 +15,33 @@ import (
 
 // variable is an environment variable of OpenTelemetry that stands in for a key.
 type variable struct {
-	name string
-	set  func(c *Config, value string) error
+	name, key string
+	set       func(c *Config, value string) error
 }
 
 // variables are in the order in which later ones win. There is one connection for metrics and spans, so what is said of metrics alone holds
 // for both.
 var variables = []variable{
-	{"OTEL_METRIC_EXPORT_TIMEOUT", setTimeout},
-	{"OTEL_METRIC_EXPORT_INTERVAL", func(c *Config, v string) (err error) { c.Interval, err = milliseconds(v); return err }},
-	{"OTEL_EXPORTER_OTLP_ENDPOINT", setEndpoint},
-	{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", setEndpoint},
-	{"OTEL_EXPORTER_OTLP_HEADERS", setHeaders},
-	{"OTEL_EXPORTER_OTLP_METRICS_HEADERS", setHeaders},
-	{"OTEL_EXPORTER_OTLP_TIMEOUT", setTimeout},
-	{"OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", setTimeout},
-	{"OTEL_EXPORTER_OTLP_COMPRESSION", setCompression},
-	{"OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", setCompression},
-	{"OTEL_EXPORTER_OTLP_CERTIFICATE", setCA},
-	{"OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE", setCA},
-	{"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", setCertificate},
-	{"OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE", setCertificate},
-	{"OTEL_EXPORTER_OTLP_CLIENT_KEY", setKey},
-	{"OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY", setKey},
-	{"OTEL_EXPORTER_OTLP_INSECURE", setInsecure},
-	{"OTEL_EXPORTER_OTLP_METRICS_INSECURE", setInsecure},
-	{"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", setTemporality},
-	{"OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", setHistogram},
+	{"OTEL_METRIC_EXPORT_TIMEOUT", "timeout", setTimeout},
+	{"OTEL_METRIC_EXPORT_INTERVAL", "interval", func(c *Config, v string) (err error) { c.Interval, err = milliseconds(v); return err }},
+	{"OTEL_EXPORTER_OTLP_ENDPOINT", "endpoint", setEndpoint},
+	{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "endpoint", setEndpoint},
+	{"OTEL_EXPORTER_OTLP_HEADERS", "headers", setHeaders},
+	{"OTEL_EXPORTER_OTLP_METRICS_HEADERS", "headers", setHeaders},
+	{"OTEL_EXPORTER_OTLP_TIMEOUT", "timeout", setTimeout},
+	{"OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "timeout", setTimeout},
+	{"OTEL_EXPORTER_OTLP_COMPRESSION", "compression", setCompression},
+	{"OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", "compression", setCompression},
+	{"OTEL_EXPORTER_OTLP_CERTIFICATE", "tls_config.ca_file", setCA},
+	{"OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE", "tls_config.ca_file", setCA},
+	{"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "tls_config.cert_file", setCertificate},
+	{"OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE", "tls_config.cert_file", setCertificate},
+	{"OTEL_EXPORTER_OTLP_CLIENT_KEY", "tls_config.key_file", setKey},
+	{"OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY", "tls_config.key_file", setKey},
+	{"OTEL_EXPORTER_OTLP_INSECURE", "insecure", setInsecure},
+	{"OTEL_EXPORTER_OTLP_METRICS_INSECURE", "insecure", setInsecure},
+	{"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "temporality", setTemporality},
+	{"OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", "histogram", setHistogram},
 }
 
 // Variables that have no key. They are read again when an Exporter is made.
@@ -53,13 +53,14 @@ const (
 	maxEnvTimeout = 24 * time.Hour
 )
 
-// FromEnvironment is DefaultConfig with what the environment, in the form of os.Environ, says otherwise: the layer below the file. Errors are
-// findings whose path is the name of the variable; they only matter if something is to be sent. An empty variable counts as none.
-func FromEnvironment(environ []string) (Config, []error) {
+// FromEnvironment is DefaultConfig with what the environment, in the form of os.Environ, says otherwise: the layer below the file. A key that is
+// written there is not looked for here, so that nothing is wrong with it. Errors are findings whose path is the name of the variable; they only
+// matter if something is to be sent. An empty variable counts as none.
+func FromEnvironment(environ []string, written func(key string) bool) (Config, []error) {
 	c, env := DefaultConfig(), newEnvironment(environ)
 	var errs []error
 	for _, v := range variables {
-		if value := env[v.name]; value != "" {
+		if value := env[v.name]; value != "" && !written(v.key) {
 			if err := v.set(&c, value); err != nil {
 				errs = append(errs, invalid.Key(v.name, "%v", err))
 			}

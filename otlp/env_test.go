@@ -84,7 +84,7 @@ func TestTheEnvironmentFillsInWhatTheFileMayOverride(t *testing.T) {
 			t.Parallel()
 			want := DefaultConfig()
 			c.want(&want)
-			got, errs := FromEnvironment(c.env)
+			got, errs := FromEnvironment(c.env, nothing)
 			if len(errs) > 0 {
 				t.Errorf("got the errors %v, want none", errs)
 			}
@@ -92,6 +92,18 @@ func TestTheEnvironmentFillsInWhatTheFileMayOverride(t *testing.T) {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
+	}
+}
+
+// nothing is written in the file.
+func nothing(string) bool { return false }
+
+func TestAVariableWhoseKeyIsWrittenIsNotLookedAt(t *testing.T) {
+	t.Parallel()
+	c, errs := FromEnvironment([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318/v1/metrics", "OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE=/ca.pem"},
+		func(key string) bool { return key == "endpoint" || key == "tls_config.ca_file" })
+	if diff := cmp.Diff(DefaultConfig(), c); diff != "" || len(errs) > 0 {
+		t.Errorf("got the errors %v and, want -, got +:\n%s", errs, diff)
 	}
 }
 
@@ -109,7 +121,7 @@ func TestAVariableThatIsWrongIsNamedAndItsSecretIsNot(t *testing.T) {
 		"OTEL_SDK_DISABLED=perhaps", "OTEL_METRICS_EXEMPLAR_FILTER=some", "OTEL_RESOURCE_ATTRIBUTES=a", "OTEL_RESOURCE_ATTRIBUTES==b",
 	} {
 		name, _, _ := strings.Cut(variable, "=")
-		c, errs := FromEnvironment([]string{variable})
+		c, errs := FromEnvironment([]string{variable}, nothing)
 		if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), name+": ") || strings.Contains(errs[0].Error(), "hunter2") {
 			t.Errorf("%s: got %v, want one error that begins with the name and quotes no secret", variable, errs)
 		}

@@ -61,7 +61,7 @@ func FuzzEnvironment(f *testing.F) {
 	f.Add("a=b,c=%20", "http://collector:4317")
 	f.Add("=", "[::1]")
 	f.Fuzz(func(t *testing.T, headers, address string) {
-		c, errs := FromEnvironment([]string{"OTEL_EXPORTER_OTLP_HEADERS=" + headers, "OTEL_EXPORTER_OTLP_ENDPOINT=" + address})
+		c, errs := FromEnvironment([]string{"OTEL_EXPORTER_OTLP_HEADERS=" + headers, "OTEL_EXPORTER_OTLP_ENDPOINT=" + address}, nothing)
 		if len(errs) > 0 {
 			return
 		}

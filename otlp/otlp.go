@@ -78,7 +78,7 @@ func New(c Config, deps Deps) (*Exporter, error) {
 		return e, nil
 	}
 	// The SDK looks at the environment, too, and writes variables that it cannot read to standard error as they are: headers have secrets.
-	_ = logr.Discard; _ = otel.SetLogger
+	otel.SetLogger(logr.Discard())
 	filter, err := env.exemplars()
 	if err != nil {
 		return nil, err

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"syscall"
@@ -88,53 +86,6 @@ func TestTheLastRequestsCanStillBeScraped(t *testing.T) {
 	daemon.signal(t, syscall.SIGTERM)
 	if code := daemon.exit(t); code != exitKilled {
 		t.Errorf("exit code %d, want %d: the wait must not outlive a second signal", code, exitKilled)
-	}
-}
-
-func TestServersAreReadUntilTheLastScrape(t *testing.T) {
-	t.Parallel()
-	asked := make(chan struct{}) // nobody waits for it before the traffic has ended
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		select {
-		case asked <- struct{}{}:
-		default:
-		}
-		fmt.Fprint(w, "# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running 1\n")
-	}))
-	t.Cleanup(server.Close)
-	config := write(t, "read.yml", fmt.Sprintf(`
-collectors: {server: {interval: 1s}}
-targets:
-  - {name: read, url: "http://127.0.0.1:1", model: m, endpoint: {type: chat}, paused: true, server: {metrics_urls: [%q]}}
-`, server.URL))
-	daemon := start(t, nil, "--config.file="+config, "--web.listen-address=127.0.0.1:0", "--shutdown.final-scrape=1h")
-	daemon.address(t)
-	daemon.signal(t, syscall.SIGTERM)
-	daemon.await(t, "no more requests are sent")
-	for range 3 { // the first may have been under way
-		<-asked
-	}
-	daemon.signal(t, syscall.SIGTERM)
-	if code := daemon.exit(t); code != exitKilled {
-		t.Errorf("exit code %d, want %d:\n%s", code, exitKilled, daemon.seen.String())
-	}
-}
-
-func TestHeadersInTheEnvironmentAreNeverLogged(t *testing.T) {
-	t.Parallel()
-	config := write(t, "sent.yml", minimal+`
-otlp: {enabled: true, endpoint: "http://127.0.0.1:1", interval: 1s, traces: {enabled: true}}
-`)
-	daemon := start(t, []string{"OTEL_EXPORTER_OTLP_TRACES_HEADERS=hush-hush", "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20hush-hush"},
-		"--config.file="+config, "--web.listen-address=127.0.0.1:0")
-	daemon.address(t)
-	daemon.await(t, "OTLP export")
-	daemon.signal(t, syscall.SIGTERM)
-	if code := daemon.exit(t); code != exitOK {
-		t.Errorf("exit code %d, want %d:\n%s", code, exitOK, daemon.seen.String())
-	}
-	if strings.Contains(daemon.seen.String(), "hush-hush") {
-		t.Errorf("the secret is in the log:\n%s", daemon.seen.String())
 	}
 }
 

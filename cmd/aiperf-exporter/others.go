@@ -14,6 +14,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/collector"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/gpu"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/gpu/nvml"
+	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server"
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
@@ -28,6 +29,7 @@ type watchers struct {
 	requests generator.Observer
 	servers  func(target, instance string, at int64, families []*dto.MetricFamily)
 	gpus     func(*gpu.Reading)
+	bell     *scrape.Bell // makes collectors look beside their intervals
 }
 
 // others are those outside this process beside the endpoints: servers and GPUs that are read, and a collector of OpenTelemetry that is told.
@@ -43,7 +45,7 @@ func newOthers(c *config.Config, e *engine, w watchers, instance string) (*other
 	userAgent := program + "/" + version.Version
 	if c.Collectors.Server.Enabled {
 		servers, err := server.New(c.Collectors.Server, serversOf(c, e.targets), server.Deps{
-			Clock: e.clock, Logger: e.logger.With(slog.String("component", "server metrics")), UserAgent: userAgent, Observe: w.servers,
+			Clock: e.clock, Logger: e.logger.With(slog.String("component", "server metrics")), UserAgent: userAgent, Observe: w.servers, Bell: w.bell,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("collectors.server: %w", err)
@@ -53,7 +55,7 @@ func newOthers(c *config.Config, e *engine, w watchers, instance string) (*other
 	gpus, err := gpu.New(c.Collectors.GPU, gpu.Deps{
 		Clock: e.clock, Logger: e.logger.With(slog.String("component", "gpu")), UserAgent: userAgent, HTTP: c.GPUClient(), Targets: c.GPUTargets(),
 		NVML:    func(nc gpu.NVMLConfig) gpu.Source { return nvml.Open(nc, e.logger) },
-		Observe: w.gpus,
+		Observe: w.gpus, Bell: w.bell,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("collectors.gpu: %w", err)

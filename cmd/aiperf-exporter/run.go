@@ -83,15 +83,19 @@ func runOnce(s *session, o *runOptions) int {
 		s.complainf("collectors.gpu: %v", err)
 		return exitFailure
 	}
-	e, err := newEngine(s, c, gc, watchers{requests: observer, servers: w.servers.Observe, gpus: w.look}, warningsOf(s.logger))
+	e, err := newEngine(s, c, gc, watchers{requests: observer, servers: w.servers.Observe, gpus: w.look, bell: w.bell}, warningsOf(s.logger))
 	if err != nil {
 		s.complainf("%v", err)
 		return exitFailure
 	}
 	defer e.close(s.logger)
-	interrupted, killed := supervise(s.logger, nil, func(ctx context.Context) {
-		e.watched(w.listening(ctx), func(ctx context.Context) {
-			w.attend(ctx, e.clock, askedServers(c, gc.Targets), func() { o.traffic(ctx, e.generator) })
+	interrupted := false // its traffic was, not the wait for servers and GPUs after it
+	_, killed := supervise(s.logger, nil, func(ctx context.Context) {
+		e.watched(ctx, func(ctx context.Context) {
+			w.attend(ctx, e.clock, askedServers(c, gc.Targets), func() {
+				o.traffic(ctx, e.generator)
+				interrupted = ctx.Err() != nil
+			})
 		})
 	})
 	if killed {

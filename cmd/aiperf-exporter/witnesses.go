@@ -66,11 +66,6 @@ func deviceKey(source gpu.SourceName, id *gpu.Identity) string {
 	return string(source) + " " + id.Hostname + " " + id.Index + " " + id.UUID
 }
 
-// listening lets the collectors look when they are asked to.
-func (w *witnesses) listening(ctx context.Context) context.Context {
-	return scrape.WithBell(ctx, w.bell)
-}
-
 // attend sees to it that there is a look before traffic, and one after it. targets are those whose servers are asked.
 func (w *witnesses) attend(ctx context.Context, clock *metrics.SystemClock, targets []string, traffic func()) {
 	w.await(ctx, patienceBefore, clock.Now(), targets)

@@ -60,11 +60,11 @@ func TestARunThatIsShorterThanTheIntervalsIsSeenWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx := w.listening(t.Context())
+		ctx := t.Context()
 		looking := make(chan struct{})
 		go func() {
 			defer close(looking)
-			scrape.Loop(ctx, slog.New(slog.DiscardHandler), 15*time.Second, func(context.Context) {
+			scrape.Loop(ctx, slog.New(slog.DiscardHandler), 15*time.Second, w.bell, func(context.Context) {
 				<-time.NewTimer(50 * time.Millisecond).C
 				w.look(reading(clock.Now()))
 				w.servers.Observe("t", "a", clock.Now(), tokensAt(clock.Now()))

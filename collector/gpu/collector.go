@@ -30,6 +30,8 @@ type Deps struct {
 	Targets map[string]Selector
 	// Observe, if not nil, is told each reading.
 	Observe func(*Reading)
+	// Bell makes the collector look beside its intervals; nil = there is none.
+	Bell *scrape.Bell
 }
 
 // Collector implements collector.Collector.
@@ -55,20 +57,33 @@ func New(c Config, deps Deps) (*Collector, error) {
 		if !slices.Contains(names, name) {
 			continue
 		}
-		log := scrape.NewLog(string(name), deps.Clock, "")
+		asked := c.asked(name)
+		log := scrape.NewLog(string(name), deps.Clock, asked...)
 		out.logs = append(out.logs, log)
 		sources, err := open(&c, name, &deps, log)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		for _, source := range sources {
+		for i, source := range sources {
 			out.feeds = append(out.feeds, &feed{
-				name: name, source: source, interval: c.interval(name), named: named, certain: name == NVML, log: log, logger: deps.Logger,
-				observe: deps.Observe, gone: map[Identity]loss{},
+				name: name, asked: asked[i], source: source, interval: c.interval(name), named: named, certain: name == NVML, log: log, logger: deps.Logger,
+				observe: deps.Observe, bell: deps.Bell, gone: map[Identity]loss{},
 			})
 		}
 	}
 	return out, nil
+}
+
+// asked are whom a source asks: its pages, without credentials. The driver of this machine has none.
+func (c *Config) asked(name SourceName) []string {
+	if name == NVML {
+		return []string{""}
+	}
+	var out []string
+	for _, u := range c.exporter(name).URLs {
+		out = append(out, u.Public())
+	}
+	return out
 }
 
 // open makes the sources of a name: one for each page of an exporter.

@@ -263,11 +263,11 @@ func (dev *device) add(i int, r *rule, j int, sample Sample) {
 	}
 }
 
-// value is that of the first label that has one.
+// value is that of the first label that has one, bounded: it becomes the value of a label of ours.
 func value(s *exposition.Series, labels []string) string {
 	for _, name := range labels {
 		if v := s.Label(name); v != "" {
-			return v
+			return exposition.Clip(v)
 		}
 	}
 	return ""

@@ -26,7 +26,7 @@ type exporter struct {
 	dialect *dialect
 	client  *scrape.Client
 	url     string // as it is asked
-	shown   string // as it is logged
+	shown   string // as it is logged, and told by the series about scrapes
 	prefix  string
 	wait    time.Duration
 	log     *scrape.Log
@@ -50,8 +50,8 @@ func (e *exporter) Read(ctx context.Context) Reading {
 	case err != nil:
 		return e.failed(err, at, took)
 	}
-	e.log.Succeeded("", took, page.Samples)
-	e.log.Duplicates("", page.Duplicates)
+	e.log.Succeeded(e.shown, took, page.Samples)
+	e.log.Duplicates(e.shown, page.Duplicates)
 	devices := e.dialect.devices(page, e.prefix)
 	if e.dialect.source == DCGM {
 		e.xids.count(devices, at)
@@ -89,7 +89,7 @@ func (e *exporter) failed(err error, at int64, took time.Duration) Reading {
 	if failure, ok := errors.AsType[*scrape.Error](err); ok {
 		reason = failure.Reason
 	}
-	e.log.Failed("", took, reason)
+	e.log.Failed(e.shown, took, reason)
 	state := Failed
 	if reason == scrape.Auth {
 		state = NoPermission

@@ -20,6 +20,7 @@ const (
 // feed asks one source again and again, and keeps what it last said.
 type feed struct {
 	name     SourceName
+	asked    string // the page of an exporter without credentials, "" = the driver
 	source   Source
 	interval time.Duration
 	// named tells that the configuration asks for the source; else it was only tried.
@@ -30,6 +31,7 @@ type feed struct {
 	log     *scrape.Log
 	logger  *slog.Logger
 	observe func(*Reading) // may be nil
+	bell    *scrape.Bell   // nil = there is none
 	reading atomic.Bool    // a look runs
 
 	mu      sync.Mutex
@@ -48,7 +50,7 @@ type loss struct {
 
 // run asks until ctx ends.
 func (f *feed) run(ctx context.Context) {
-	scrape.Loop(ctx, f.logger, f.interval, f.look, f.skipped, func() { f.log.Panicked("") })
+	scrape.Loop(ctx, f.logger, f.interval, f.bell, f.look, f.skipped, func() { f.log.Panicked(f.asked) })
 	if !f.reading.Load() { // what hangs cannot be left in order
 		f.source.Close()
 	}
@@ -68,7 +70,7 @@ func (f *feed) look(ctx context.Context) {
 }
 
 func (f *feed) skipped() {
-	f.log.Skipped("")
+	f.log.Skipped(f.asked)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.skips++

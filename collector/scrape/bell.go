@@ -1,9 +1,6 @@
 package scrape
 
-import (
-	"context"
-	"sync"
-)
+import "sync"
 
 // Bell makes loops look at once, beside their intervals: before something begins and after it has ended.
 type Bell struct {
@@ -30,18 +27,4 @@ func (b *Bell) heard() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.next
-}
-
-// bellKey is the key of a context for its Bell.
-type bellKey struct{}
-
-// WithBell lets the loops that run with the context hear a bell. It goes by the context, as being told to stop does: what is in between has no use
-// for it.
-func WithBell(ctx context.Context, b *Bell) context.Context {
-	return context.WithValue(ctx, bellKey{}, b)
-}
-
-func bellOf(ctx context.Context) *Bell {
-	b, _ := ctx.Value(bellKey{}).(*Bell)
-	return b
 }

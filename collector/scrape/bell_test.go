@@ -13,7 +13,7 @@ func TestABellMakesLoopsLookAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		bell := NewBell()
-		ctx, stop := context.WithCancel(WithBell(t.Context(), bell))
+		ctx, stop := context.WithCancel(t.Context())
 		var looks atomic.Int64
 		slow := make(chan struct{})
 		work := func(context.Context) {
@@ -24,7 +24,7 @@ func TestABellMakesLoopsLookAtOnce(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			Loop(ctx, slog.New(slog.DiscardHandler), time.Hour, work, func() {}, func() {})
+			Loop(ctx, slog.New(slog.DiscardHandler), time.Hour, bell, work, func() {}, func() {})
 		}()
 		expect := func(when string, want int64) {
 			t.Helper()
@@ -53,7 +53,7 @@ func TestABellMakesLoopsLookAtOnce(t *testing.T) {
 
 func TestALoopWithoutABellHearsNone(t *testing.T) {
 	t.Parallel()
-	if bellOf(t.Context()).heard() != nil {
+	if (*Bell)(nil).heard() != nil {
 		t.Error("there is a channel to listen to")
 	}
 }

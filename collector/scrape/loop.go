@@ -19,13 +19,13 @@ const (
 
 // Loop calls work each interval, for the first time within a tenth of it (so that many loops do not come at once), until ctx ends. While work
 // runs nothing else is started: what falls due is told to skipped. A panic is logged and told to panicked, and the loop goes on after 1 s, doubling
-// to 60 s as long as work panics again. Where ctx has a Bell, its rings are due times, too, and the first call comes at once.
+// to 60 s as long as work panics again. Rings of the bell, which may be nil, are due
+// times, too, and with one the first call comes at once.
 //
 // work has a goroutine of its own, so that falling due is noticed while it hangs, as a call into a driver can, which nothing calls back. When ctx
 // ends Loop waits for work, but no longer than a second: what hangs then is left behind.
-func Loop(ctx context.Context, logger *slog.Logger, interval time.Duration, work func(ctx context.Context), skipped, panicked func()) {
+func Loop(ctx context.Context, logger *slog.Logger, interval time.Duration, bell *Bell, work func(ctx context.Context), skipped, panicked func()) {
 	l := &loop{logger: logger, interval: interval, work: work, skipped: skipped, panicked: panicked, next: time.Now()}
-	bell := bellOf(ctx)
 	if bell == nil {
 		l.next = l.next.Add(rand.N(interval/spread + 1)) //nolint:gosec // not a secret
 	}

@@ -56,7 +56,7 @@ func run(t *testing.T, lasts time.Duration, work func(ctx context.Context, d *di
 	called := false
 	go func() {
 		defer close(ended)
-		scrape.Loop(ctx, slog.New(slog.NewTextHandler(&d.log, nil)), interval, func(ctx context.Context) {
+		scrape.Loop(ctx, slog.New(slog.NewTextHandler(&d.log, nil)), interval, nil, func(ctx context.Context) {
 			if !called {
 				called = true
 				if late := d.begin(); late > interval/10 {
@@ -134,7 +134,7 @@ func TestALoopEndsBeforeItsFirstCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
-		scrape.Loop(ctx, slog.New(slog.DiscardHandler), time.Hour, func(ctx context.Context) {
+		scrape.Loop(ctx, slog.New(slog.DiscardHandler), time.Hour, nil, func(ctx context.Context) {
 			if ctx.Err() == nil {
 				t.Error("work is called with a context that goes on")
 			}

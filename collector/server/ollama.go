@@ -45,7 +45,7 @@ func mapModels(models []loadedModel, o *mapping.Options) *mapping.Result {
 			out.Dropped = 2 * (len(models) - i)
 			break
 		}
-		name := mapping.Clip(m.Name)
+		name := exposition.Clip(m.Name)
 		if m.Name == o.Model+latest {
 			name = o.Model
 		}

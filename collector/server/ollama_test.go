@@ -29,7 +29,7 @@ func TestModelsOfOllama(t *testing.T) {
 		"a name that stands there twice counts once": {`{"models":[{"name":"m"},{"name":"m:latest"}]}`, "m", 100, map[string]float64{`loaded m`: 1}},
 		"a name without an end has one": {
 			`{"models":[{"name":"` + strings.Repeat("x", 1000) + `"}]}`, "m", 100,
-			map[string]float64{"loaded " + mapping.Clip(strings.Repeat("x", 1000)): 1, "loaded m": 0},
+			map[string]float64{"loaded " + exposition.Clip(strings.Repeat("x", 1000)): 1, "loaded m": 0},
 		},
 		"a list without an end has one": {`{"models":[{"name":"a"},{"name":"b"},{"name":"c"}]}`, "c", 4, map[string]float64{`loaded a`: 1, `loaded b`: 1}},
 	} {

@@ -39,6 +39,8 @@ type Deps struct {
 	// Observe, if not nil, is told each page that was read, mapped, and when: the normalised families, without counters and histograms while
 	// they are withheld.
 	Observe func(target, instance string, at int64, families []*dto.MetricFamily)
+	// Bell makes the collector look beside its intervals; nil = there is none.
+	Bell *scrape.Bell
 	// Resolver tells which endpoints are on public addresses; nil = that of the system.
 	Resolver Resolver
 }

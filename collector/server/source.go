@@ -39,7 +39,7 @@ func (s *source) run(ctx context.Context) {
 			r.broke(s.collector.deps.Clock.Now())
 		}
 	}
-	scrape.Loop(ctx, s.collector.deps.Logger, s.collector.config.Interval, s.look, skipped, panicked)
+	scrape.Loop(ctx, s.collector.deps.Logger, s.collector.config.Interval, s.collector.deps.Bell, s.look, skipped, panicked)
 }
 
 // look is one round. Those that answered last time come first, and of the others, in turn, as many as the interval has time for: pages that hang

@@ -51,7 +51,8 @@ func TestHostilePagesAreCountedAndDisturbNothing(t *testing.T) {
 		config += fmt.Sprintf("  - {name: %s, url: %q, model: peer, endpoint: {type: chat}, workload: short, load: slow, server: {metrics_url: \"%[2]s/metrics\"}}\n",
 			name, s.sites[name].url)
 	}
-	asked, alone := startServer(t, "-ttft=20ms", "-itl=2ms"), startServer(t, "-ttft=20ms", "-itl=2ms")
+	// The last requests take long enough for a scrape after they were sent.
+	asked, alone := startServer(t, "-ttft=500ms", "-itl=2ms"), startServer(t, "-ttft=500ms", "-itl=2ms")
 	s.exporter = serve(t, fmt.Sprintf(config, true, asked.url))
 	unread := serve(t, fmt.Sprintf(config, false, alone.url))
 	s.prom = launch(t, fmt.Sprintf(`

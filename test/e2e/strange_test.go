@@ -102,7 +102,7 @@ targets:
 		return errors.Join(errs...)
 	})
 	f := e.scrape(t)
-	if n := f.Sum("aiperf_scrape_type_conflicts_total", scrape.Labels{"family": "argued"}); n == 0 {
+	if n := f.Sum("aiperf_scrape_type_conflicts", scrape.Labels{"family": "argued"}); n == 0 {
 		t.Error("nothing is said of the family to which two servers give different types")
 	}
 	if errs := f.Sum("aiperf_scrape_errors_total", scrape.Labels{"reason": "parse"}) + f.Sum("aiperf_scrape_panics_total", nil); errs != 0 {

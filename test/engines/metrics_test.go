@@ -133,6 +133,18 @@ func await(t *testing.T, url string, limit time.Duration, condition func(scrape.
 	}
 }
 
+// settle stops arrivals and waits until no request is open. A server that is busy takes long to end.
+func settle(t *testing.T, exporter string) {
+	t.Helper()
+	pause(t, exporter)
+	await(t, exporter, time.Minute, func(f scrape.Families) error {
+		if open := f.Sum("aiperf_inflight_requests", nil); open != 0 {
+			return fmt.Errorf("%v requests are still open", open)
+		}
+		return nil
+	})
+}
+
 // checkBetween checks that what the exporter shows while the server works is not less than what the server had told before, nor more than it
 // tells afterwards.
 func checkBetween(t *testing.T, engine, server, exporter string) {
@@ -269,7 +281,8 @@ func checkClient(t *testing.T, engine string, f scrape.Families) {
 	if kinds := f.By("aiperf_server_requests_running", "server", nil); len(kinds) > 1 {
 		t.Errorf("servers of %v, want one kind", kinds)
 	}
-	for _, name := range []string{"aiperf_scrape_unmapped_families", "aiperf_scrape_series_dropped", "aiperf_scrape_errors_total", "aiperf_server_restarts_total", "aiperf_server_replicas_mixed"} {
+	checkLooks(t, f, nil)
+	for _, name := range []string{"aiperf_scrape_unmapped_families", "aiperf_scrape_series_dropped", "aiperf_server_restarts_total", "aiperf_server_replicas_mixed"} {
 		for _, m := range f.Series(name, nil) {
 			if v := m.GetCounter().GetValue() + m.GetGauge().GetValue(); v != 0 {
 				t.Errorf("%s%v is %v, want 0", name, m.GetLabel(), v)

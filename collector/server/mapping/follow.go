@@ -121,7 +121,7 @@ func (m *Mapper) put(server string, r *recipe, id identity, s *exposition.Series
 			return
 		}
 	}
-	c := m.cells.labelled(r, append(m.cells.labels[:0], m.options.Target, m.options.Instance, server, Clip(id.model), Clip(id.engine)), s, item)
+	c := m.cells.labelled(r, append(m.cells.labels[:0], m.options.Target, m.options.Instance, server, exposition.Clip(id.model), exposition.Clip(id.engine)), s, item)
 	if c == nil {
 		return
 	}

@@ -157,7 +157,7 @@ func (p *passer) labels(f *exposition.Family, s *exposition.Series) []*dto.Label
 		if i > 0 && pairs[i-1].Name == l.Name {
 			return nil
 		}
-		memory[i].Name, memory[i].Value = new(l.Name), new(Clip(l.Value))
+		memory[i].Name, memory[i].Value = new(l.Name), new(exposition.Clip(l.Value))
 		out[i] = &memory[i]
 	}
 	return out

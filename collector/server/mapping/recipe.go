@@ -133,7 +133,7 @@ func itemsOf(list string) []string {
 func (r *recipe) label(from *labelSource, s *exposition.Series, item string) string {
 	switch {
 	case from.item:
-		return Clip(item)
+		return exposition.Clip(item)
 	case from.fixed != "":
 		return from.fixed
 	}
@@ -147,7 +147,7 @@ func (r *recipe) label(from *labelSource, s *exposition.Series, item string) str
 	case from.closed && !slices.Contains(from.allowed, v):
 		return other
 	}
-	return Clip(v)
+	return exposition.Clip(v)
 }
 
 // scale is a factor to the unit of a series.

@@ -3,6 +3,8 @@ package mapping
 import (
 	"strings"
 	"testing"
+
+	"github.com/aiperf-exporter/aiperf-exporter/collector/exposition"
 )
 
 func TestFactorsLeaveRoundNumbersRound(t *testing.T) {
@@ -34,11 +36,11 @@ func TestLongLabelsAreCut(t *testing.T) {
 		{"not in the middle of a letter", strings.Repeat("ä", 101), strings.Repeat("ä", 95) + "~9ee2c602"},
 		{"not UTF-8", "a\xffb", "a\uFFFDb"},
 	} {
-		if got := Clip(tt.value); got != tt.want {
+		if got := exposition.Clip(tt.value); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if Clip(long) == Clip(long+"x") {
+	if exposition.Clip(long) == exposition.Clip(long+"x") {
 		t.Error("two values became one")
 	}
 }
