@@ -113,8 +113,8 @@ func linkSeries() []metrics.Series {
 	return []metrics.Series{
 		counter("aiperf_gpu_pcie_transmit_bytes_total", "bytes", "Bytes that the GPU has sent over PCIe."),
 		counter("aiperf_gpu_pcie_receive_bytes_total", "bytes", "Bytes that the GPU has received over PCIe."),
-		gauge("aiperf_gpu_pcie_transmit_bytes_per_second", "bytes per second", "Rate at which the GPU sends over PCIe."),
-		gauge("aiperf_gpu_pcie_receive_bytes_per_second", "bytes per second", "Rate at which the GPU receives over PCIe."),
+		gauge("aiperf_gpu_pcie_transmit_bytes_per_second", "bytes per second", "Rate at which the GPU sends over PCIe, where only that is known."),
+		gauge("aiperf_gpu_pcie_receive_bytes_per_second", "bytes per second", "Rate at which the GPU receives over PCIe, where only that is known."),
 		counter("aiperf_gpu_pcie_replays_total", "replays", "Packets that were sent again over PCIe."),
 		gauge("aiperf_gpu_pcie_link_generation", "generation", "PCIe generation that the link runs at now; falls when the GPU is idle."),
 		gauge("aiperf_gpu_pcie_link_width", "lanes", "PCIe lanes in use now."),
