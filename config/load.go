@@ -32,6 +32,9 @@ func Load(opts Options) (*Config, error) {
 	if config.OTLP.Enabled {
 		l.addVariables(&sending, problems)
 	}
+	if l.written("otlp.tls_config").isEmpty() { // the endpoint may be the file's
+		config.OTLP.ForgetIdleCertificates()
+	}
 	config.redactor = &secret.Redactor{}
 	config.addSecrets(l.checker.secrets)
 	problems = config.decodeClients()

@@ -41,6 +41,10 @@ func TestVariablesOfOpenTelemetryAreBelowTheFile(t *testing.T) {
 	if _, err := load("otlp: {enabled: true}", wrong...); err == nil || !strings.Contains(err.Error(), "env OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: must be") {
 		t.Errorf("got %v, want an error that names the variable", err)
 	}
+	idle := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c/v1/metrics", "OTEL_EXPORTER_OTLP_CERTIFICATE=/ca.pem"}
+	if _, err := load("otlp: {enabled: true, endpoint: 'http://c:4317'}", idle...); err != nil {
+		t.Errorf("got %v, want nothing about an address that the file overrides, and certificates that a plain connection does not need", err)
+	}
 	if _, err := load("", wrong...); err != nil {
 		t.Errorf("got %v, want nothing about variables that nobody reads", err)
 	}

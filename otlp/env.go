@@ -66,15 +66,21 @@ func FromEnvironment(environ []string, written func(key string) bool) (Config, [
 			}
 		}
 	}
-	if to, err := parseEndpoint(c.Endpoint, c.Insecure); err == nil && to.plain {
-		c.TLS = TLSConfig{} // certificates may be set for all programs of a cluster, whatever each of them speaks
-	}
+	c.ForgetIdleCertificates()
 	_, err := env.disabled()
 	errs = appendError(errs, err)
 	_, err = env.exemplars()
 	errs = appendError(errs, err)
 	_, err = env.resource()
 	return c, appendError(errs, err)
+}
+
+// ForgetIdleCertificates takes certificates away from a connection without TLS: in the environment they may be set for all programs of a cluster,
+// whatever each of them speaks.
+func (c *Config) ForgetIdleCertificates() {
+	if to, err := parseEndpoint(c.Endpoint, c.Insecure); err == nil && to.plain {
+		c.TLS = TLSConfig{}
+	}
 }
 
 func appendError(errs []error, err error) []error {

@@ -146,8 +146,10 @@ func TestTheEnvironmentSaysWhatTheFileDoesNot(t *testing.T) {
 
 func TestVariablesThatCannotBeUnderstoodKeepItFromStarting(t *testing.T) {
 	t.Parallel()
+	const secret = "c8f1a6"
 	for _, variable := range []string{
 		"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=sometimes", "OTEL_EXPORTER_OTLP_ENDPOINT=ftp://collector", "OTEL_EXPORTER_OTLP_TIMEOUT=soon",
+		"OTEL_EXPORTER_OTLP_HEADERS=authorization=%zz" + secret,
 	} {
 		name, _, _ := strings.Cut(variable, "=")
 		t.Run(name, func(t *testing.T) {
@@ -157,6 +159,9 @@ func TestVariablesThatCannotBeUnderstoodKeepItFromStarting(t *testing.T) {
 			code, err := p.Wait(process.Within(t, patience))
 			if code != 1 || err != nil || !strings.Contains(p.Output(), name) {
 				t.Errorf("exit code %d, %v, and the message %q; want 1 and the variable", code, err, p.Output())
+			}
+			if strings.Contains(p.Output(), secret) {
+				t.Errorf("a header is in the message %q", p.Output())
 			}
 		})
 	}
