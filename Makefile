@@ -60,7 +60,7 @@ check: build ## examples, rules, module files and generated files are as they sh
 	test/check.sh
 
 e2e: build ## the binary as a process, scraped by a real Prometheus, sending to a real OpenTelemetry collector
-	test/install/prometheus.sh && test/install/otelcol.sh && go test -tags e2e -count=1 -v ./test/e2e
+	test/install/prometheus.sh && test/install/otelcol.sh && go test -tags e2e -count=1 -parallel 4 -v -timeout 20m ./test/e2e
 
 engines: build ## real inference servers; ENGINE=llama (default), vllm or ollama, DURATION=1m
 	test/install/model.sh && test/install/variants.sh && test/install/$(ENGINE).sh && go test -tags engines -count=1 -v -timeout 30m -run '/$(ENGINE)$$' ./test/engines

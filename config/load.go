@@ -188,6 +188,10 @@ func (l *loader) warnings(config *Config) []Finding {
 	for _, w := range config.warnings() {
 		out = append(out, l.locate(w))
 	}
+	// The environment may name a collector for all programs of a cluster; who writes it here wants it to be told.
+	if !config.OTLP.Enabled && !l.written("otlp.endpoint").isEmpty() && l.written("otlp.enabled").isEmpty() {
+		out = append(out, l.at("otlp.endpoint", "nothing is sent there, otlp.enabled is false"))
+	}
 	return sorted(l.masked(out))
 }
 

@@ -103,6 +103,7 @@ func (c *Config) warnings() []error {
 			out = append(out, invalid.Key("workloads."+name+".dataset", "%s", warning))
 		}
 	}
+	out = append(out, c.idle()...)
 	used := map[string]bool{}
 	for i := range c.Targets {
 		for _, ref := range c.Targets[i].references() {

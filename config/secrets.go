@@ -70,19 +70,7 @@ func (c *Config) readFiles() []error {
 			try(fmt.Sprintf("targets[%d].endpoint.api_key_file", i), s)
 		}
 	}
-	for _, file := range []struct{ key, name string }{
-		{"headers_file", c.OTLP.HeadersFile},
-		{"tls_config.ca_file", c.OTLP.TLS.CAFile},
-		{"tls_config.cert_file", c.OTLP.TLS.CertFile},
-		{"tls_config.key_file", c.OTLP.TLS.KeyFile},
-	} {
-		if file.name == "" {
-			continue
-		}
-		if _, err := readFile(file.name); err != nil {
-			errs = append(errs, invalid.Key("otlp."+file.key, "%v", err))
-		}
-	}
+	errs = append(errs, c.OTLP.ReadFiles("otlp")...)
 	for name, client := range c.HTTPClients {
 		files := client.files("http_clients." + name)
 		for _, path := range slices.Sorted(maps.Keys(files)) {

@@ -2,12 +2,15 @@ package otlp
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
@@ -217,6 +220,40 @@ func TestWhatACollectorDoesNotTakeIsCountedAndNotSentAgain(t *testing.T) {
 	}
 	if v := s.received()[1].ResourceMetrics[0].ScopeMetrics[0].Metrics[0].GetSum().DataPoints[0].GetAsDouble(); v != 0 {
 		t.Errorf("got %v again, want nothing", v)
+	}
+}
+
+func TestARequestThatIsNotWantedKeepsNoOthersBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		code codes.Code
+		want int // requests that arrive, of three
+	}{"refused": {codes.InvalidArgument, 2}, "too large": {codes.ResourceExhausted, 2}, "no credentials": {codes.Unauthenticated, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &collectorServer{answer: func(n int) (*collectormetrics.ExportMetricsServiceResponse, error) {
+				if n == 0 {
+					return nil, status.Error(c.code, "x")
+				}
+				return &collectormetrics.ExportMetricsServiceResponse{}, nil
+			}}
+			address, _ := serve(t, s, "127.0.0.1:0")
+			config := testConfig(address)
+			config.MaxRequestSize = minRequestSize
+			f := &dto.MetricFamily{Name: new("c_total"), Type: dto.MetricType_COUNTER.Enum()}
+			for i := range 1500 { // each takes about 100 bytes
+				label := &dto.LabelPair{Name: new("name"), Value: new(fmt.Sprintf("%050d", i))}
+				f.Metric = append(f.Metric, &dto.Metric{Label: []*dto.LabelPair{label}, Counter: &dto.Counter{Value: new(1.)}})
+			}
+			e := newExporter(t, config, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return []*dto.MetricFamily{f}, nil }))
+			e.export(t.Context())
+			if n := len(s.received()); n != c.want {
+				t.Errorf("got %d requests that arrived, want %d", n, c.want)
+			}
+			if n := valueOf(t, e, exportsSeries, failure); n != 1 {
+				t.Errorf("got %v exports that failed, want 1", n)
+			}
+		})
 	}
 }
 

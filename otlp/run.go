@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,8 @@ func (e *Exporter) guarded(ctx context.Context) (err error) {
 	return e.exportAll(ctx)
 }
 
-// exportAll sends what there is in as many requests as it needs. The first that fails ends it: the others would fail alike.
+// exportAll sends what there is in as many requests as it needs. One that the collector does not want, or finds too large, is left out; any other that
+// fails ends it: those that follow would fail alike.
 func (e *Exporter) exportAll(ctx context.Context) error {
 	var all metricdata.ResourceMetrics
 	if err := e.reader.Collect(ctx, &all); err != nil {
@@ -90,13 +92,19 @@ func (e *Exporter) exportAll(ctx context.Context) error {
 	if e.deltas != nil {
 		scopes = e.deltas.turn(scopes)
 	}
+	var unwanted error
 	for _, request := range split(scopes, resourceSize(e.resource), int(e.config.MaxRequestSize)) {
-		if err := e.metrics.Export(ctx, &metricdata.ResourceMetrics{Resource: e.resource, ScopeMetrics: request}); err != nil {
+		err := e.metrics.Export(ctx, &metricdata.ResourceMetrics{Resource: e.resource, ScopeMetrics: request})
+		why := reasonOf(err)
+		switch {
+		case err == nil && e.deltas != nil:
+			e.deltas.arrived(request)
+		case err == nil:
+		case why == reasonRefused || why == reasonExhausted:
+			unwanted = cmp.Or(unwanted, err)
+		default:
 			return err
 		}
-		if e.deltas != nil {
-			e.deltas.arrived(request)
-		}
 	}
-	return nil
+	return unwanted
 }

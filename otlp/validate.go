@@ -55,9 +55,6 @@ func (c *Config) Validate(path string) []error {
 	if r := c.Traces.Ratio; math.IsNaN(r) || r < 0 || r > 1 {
 		errs = append(errs, invalid.Key(path+".traces.ratio", "must be between 0 and 1, got %v", r))
 	}
-	if c.Traces.Enabled && !c.Enabled {
-		errs = append(errs, invalid.Key(path+".traces.enabled", "needs %s.enabled", path))
-	}
 	return append(errs, c.Retry.validate(path+".retry")...)
 }
 
@@ -86,6 +83,20 @@ func (c *Config) validateConnection(path string) []error {
 	}
 	if c.Compression != compressionGzip && c.Compression != compressionNone {
 		errs = append(errs, invalid.Key(path+".compression", "must be gzip or none, got %q", c.Compression))
+	}
+	return errs
+}
+
+// ReadFiles reads the files that the configuration names, and finds those that cannot be used.
+func (c *Config) ReadFiles(path string) []error {
+	var errs []error
+	if _, err := newHeaders(c); err != nil {
+		errs = append(errs, invalid.Key(path+".headers_file", "%v", err))
+	}
+	if c.TLS != (TLSConfig{}) {
+		if _, err := newCredentials(&c.TLS, false); err != nil {
+			errs = append(errs, invalid.Key(path+".tls_config", "%v", err))
+		}
 	}
 	return errs
 }

@@ -49,7 +49,6 @@ func TestWhatIsWrongIsFoundByKey(t *testing.T) {
 		"otlp.max_request_size: ":          func(c *Config) { c.MaxRequestSize = 1 },
 		"otlp.semconv: must be one of 1.41, genai-0.1, none, got \"2\"": func(c *Config) { c.Semconv = "2" },
 		"otlp.traces.ratio: ":                     func(c *Config) { c.Traces.Ratio = 1.1 },
-		"otlp.traces.enabled: needs otlp.enabled": func(c *Config) { c.Enabled, c.Traces.Enabled = false, true },
 	} {
 		c := DefaultConfig()
 		c.Enabled, c.Endpoint = true, "collector:4317"

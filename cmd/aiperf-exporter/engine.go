@@ -64,9 +64,9 @@ func (e *engine) build(s *session, c *config.Config, gc generator.Config, watche
 	if err := labelled.Register(versioncollector.NewCollector("aiperf_exporter")); err != nil {
 		return fmt.Errorf("register build info: %w", err)
 	}
-	instance, err := os.Hostname()
+	instance, err := s.instance()
 	if err != nil {
-		return fmt.Errorf("host name, which tells exporters with the same targets apart: %w", err)
+		return err
 	}
 	if e.others, err = newOthers(c, e, watchers, instance); err != nil {
 		return err

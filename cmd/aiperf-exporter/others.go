@@ -30,6 +30,7 @@ type watchers struct {
 	servers  func(target, instance string, at int64, families []*dto.MetricFamily)
 	gpus     func(*gpu.Reading)
 	bell     *scrape.Bell // makes collectors look beside their intervals
+	run      string       // id of a one-shot, which a collector of OpenTelemetry must not take for the daemon beside it; "" = it is the daemon
 }
 
 // others are those outside this process beside the endpoints: servers and GPUs that are read, and a collector of OpenTelemetry that is told.
@@ -62,6 +63,9 @@ func newOthers(c *config.Config, e *engine, w watchers, instance string) (*other
 	}
 	o.collectors = append(o.collectors, gpus)
 	if c.OTLP.Enabled {
+		if w.run != "" {
+			instance += "-run-" + w.run
+		}
 		if err := o.tell(c, e, instance); err != nil {
 			return nil, fmt.Errorf("otlp: %w", err)
 		}

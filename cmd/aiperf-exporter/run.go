@@ -83,7 +83,7 @@ func runOnce(s *session, o *runOptions) int {
 		s.complainf("collectors.gpu: %v", err)
 		return exitFailure
 	}
-	e, err := newEngine(s, c, gc, watchers{requests: observer, servers: w.servers.Observe, gpus: w.look, bell: w.bell}, warningsOf(s.logger))
+	e, err := newEngine(s, c, gc, watchers{requests: observer, servers: w.servers.Observe, gpus: w.look, bell: w.bell, run: report.NewID()}, warningsOf(s.logger))
 	if err != nil {
 		s.complainf("%v", err)
 		return exitFailure

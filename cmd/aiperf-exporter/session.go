@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -51,6 +52,18 @@ func (v *shardValue) String() string {
 		return ""
 	}
 	return v.shard.String()
+}
+
+// instance tells this exporter from others with the same targets: those on other hosts, and other shards on this one.
+func (s *session) instance() (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("host name, which tells exporters with the same targets apart: %w", err)
+	}
+	if s.shard.Count > 1 {
+		return host + "-shard-" + strings.ReplaceAll(s.shard.String(), "/", "-of-"), nil
+	}
+	return host, nil
 }
 
 // complainf tells a person what is wrong.

@@ -93,6 +93,12 @@ func (c *Config) sources() (names []SourceName, named bool) {
 	return []SourceName{NVML}, false
 }
 
+// Reads tells whether a source is asked.
+func (c *Config) Reads(name SourceName) bool {
+	names, _ := c.sources()
+	return slices.Contains(names, name)
+}
+
 func (c *Config) validateSources(path string) []error {
 	known := append([]string{auto, off}, words(SourceNames)...)
 	var errs []error

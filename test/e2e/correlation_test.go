@@ -68,6 +68,8 @@ func truths(firstToken, prompt float64) []recorded {
 		{rule: "target:aiperf_ttft_residual_seconds:mean5m", want: unseen, tolerance: .1, more: .03},
 		{rule: "target:aiperf_ttft_unexplained_seconds:mean5m", want: unseen, tolerance: .1, more: .03},
 		{rule: "target:aiperf_server_queue_share:ratio5m", want: waiting / (firstToken - unseen), tolerance: .05},
+		{rule: "target:aiperf_inter_token_latency_seconds:mean5m", want: gap, tolerance: .1},
+		{rule: "target:aiperf_server_inter_token_latency_seconds:mean5m", want: gap, tolerance: .1},
 		{rule: "target:aiperf_itl_residual_seconds:mean5m", want: -.1 * gap, more: .2 * gap},
 		{rule: "target:aiperf_server_prefill_seconds_per_kilotoken:mean5m", want: 1000 * (firstToken - unseen - waiting) / (.75 * prompt), tolerance: .1},
 		{rule: "target:aiperf_server_kv_cache_usage:max", want: .42},
@@ -107,9 +109,10 @@ func TestRulesSayWhatIsTrueOfClientServerAndGPUs(t *testing.T) {
 	path, names := shorten(t)
 	p := launch(t, fmt.Sprintf(`
 global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s, scrape_native_histograms: true}
-rule_files: [%q]
+rule_files: [%[1]q]
 scrape_configs:
-  - {job_name: exporter, static_configs: [{targets: [%q]}]}
+  - {job_name: native, static_configs: [{targets: [%[2]q]}]}
+  - {job_name: classic, scrape_protocols: [OpenMetricsText1.0.0], static_configs: [{targets: [%[2]q]}]}
 `, path, e.url[len("http://"):]))
 	eventually(t, patience, func() error {
 		if n := e.scrape(t).Sum("aiperf_requests_total", scrape.Labels{"target": "canary"}); n < 100 {
@@ -138,7 +141,9 @@ scrape_configs:
 		return errors.Join(errs...)
 	})
 	// The other target has no GPUs and no prices, but the same server, of whose work it is the larger part.
-	for rule, want := range map[string]int{"target:aiperf_gpu_power_watts:sum": 0, "target:aiperf_token_spend_per_hour:rate1h": 0, "target:aiperf_canary_share:ratio5m": 1} {
+	for rule, want := range map[string]int{
+		"target:aiperf_gpu_power_watts:sum": 0, "target:aiperf_token_spend_per_hour:rate1h": 0, "target:aiperf_canary_share:ratio5m": 2,
+	} {
 		if got := p.query(t, fmt.Sprintf(`%s{target="others"}`, rule)); len(got) != want {
 			t.Errorf("%s of the target without GPUs and prices is %v", rule, got)
 		}
@@ -156,16 +161,15 @@ func (s server) recentMean(t *testing.T) float64 {
 	return sum / float64(len(recent))
 }
 
-// agrees checks that a rule has one value, that which is true.
+// agrees checks that a rule has one value for each kind of histograms, that which is true.
 func (p prom) agrees(t *testing.T, r *recorded) error {
 	t.Helper()
 	got := p.query(t, r.rule+`{target="canary"}`)
-	if len(got) != 1 {
-		return fmt.Errorf("%s has the values %v", r.rule, got)
-	}
 	around := r.tolerance * r.want
-	if v := got["exporter"]; !(v >= r.want-around && v <= r.want+around+r.more) {
-		return fmt.Errorf("%s is %.6g, want %.6g to %.6g", r.rule, v, r.want-around, r.want+around+r.more)
+	for _, job := range []string{"native", "classic"} {
+		if v, ok := got[job]; !ok || !(v >= r.want-around && v <= r.want+around+r.more) {
+			return fmt.Errorf("%s is %v, want %.6g to %.6g for job %s", r.rule, got, r.want-around, r.want+around+r.more, job)
+		}
 	}
 	return nil
 }

@@ -239,11 +239,13 @@ func fits(span *tracespb.Span, p *passage) error {
 	var errs []error
 	attributes := received.Attributes(span.GetAttributes())
 	id, _ := received.ID(span.GetSpanId())
-	want := map[string]string{"name": "chat truth", "kind": "SPAN_KIND_CLIENT", "parent": "", "span": p.span, "status": "STATUS_CODE_UNSET", "error.type": ""}
+	want := map[string]string{
+		"name": "chat truth", "kind": "SPAN_KIND_CLIENT", "parent": "", "span": p.span, "status": "STATUS_CODE_UNSET", "error.type": "",
+		"http.response.status_code": fmt.Sprint(p.status),
+	}
 	if p.status != 200 {
 		want["status"], want["error.type"] = "STATUS_CODE_ERROR", "http_5xx"
 	}
-	want["http.response.status_code"] = fmt.Sprint(p.status)
 	got := map[string]string{
 		"name": span.GetName(), "kind": span.GetKind().String(), "parent": string(span.GetParentSpanId()), "span": fmt.Sprintf("%x", id),
 		"status": span.GetStatus().GetCode().String(), "error.type": attributes["error.type"],

@@ -109,8 +109,20 @@ func endless(w io.Writer) {
 	}
 }
 
-// hostilities are by the target whose page it is. elsewhere is the address of another host.
-func hostilities(elsewhere string) map[string]hostility {
+// packed is the same, compressed.
+func packed(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	endless(z)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// hostilities are by the target whose page it is. elsewhere is the address of another host, bomb a page that is packed.
+func hostilities(elsewhere string, bomb []byte) map[string]hostility {
 	return map[string]hostility{
 		"restarts": {
 			answer: func(w http.ResponseWriter, _ *http.Request, look int) { show(w, vllm(started+100, look)) },
@@ -150,9 +162,7 @@ func hostilities(elsewhere string) map[string]hostility {
 			answer: func(w http.ResponseWriter, _ *http.Request, _ int) {
 				w.Header().Set("Content-Type", scrape.Text)
 				w.Header().Set("Content-Encoding", "gzip")
-				z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // which is a level
-				endless(z)
-				_ = z.Close() // whether anybody still reads it
+				_, _ = w.Write(bomb) // whether anybody reads it to its end
 			},
 			reason: "too_large",
 		},

@@ -15,7 +15,8 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/test/received"
 )
 
-// exported is a target that is sampled, and whose server and GPUs are read: form of histograms, address of the collector, URL of the server, pages of GPUs.
+// exported is a target that is sampled, and whose server and GPUs are read: form of histograms, address of the collector, URL of the server, pages
+// of GPUs.
 const exported = `
 collectors:
   server: {interval: 1s, passthrough: {allow: ["vllm:.*"]}}
@@ -116,7 +117,10 @@ func TestACollectorGetsWhatAScrapeShows(t *testing.T) {
 
 // isForeign tells whether a server or a GPU counts a family, since when nobody knows. Restarts of servers are counted by the exporter.
 func isForeign(family string) bool {
-	return strings.HasPrefix(family, "aiperf_server_") && family != "aiperf_server_restarts_total" || strings.HasPrefix(family, "aiperf_gpu_") || strings.HasPrefix(family, "vllm:")
+	if family == "aiperf_server_restarts_total" {
+		return false
+	}
+	return strings.HasPrefix(family, "aiperf_server_") || strings.HasPrefix(family, "aiperf_gpu_") || strings.HasPrefix(family, "vllm:")
 }
 
 // starts holds the starts of what does not show when it was created: no time for what others count, and for the rest one time, that of the process.

@@ -71,7 +71,7 @@ func TestDifferencesAddUpWhateverHappensToTheCollector(t *testing.T) {
 			from := startServer(t, "-ttft=40ms", "-ttft-spread=200ms", "-itl=2ms")
 			e := serve(t, fmt.Sprintf(differing, form, l.address, from.url, pages(t)), "--web.enable-admin-api")
 			e.arrivals(t, 2)
-			began, first := time.Now(), e.scrape(t)
+			began, start := time.Now(), e.scrape(t)
 
 			l.put(resets)
 			down := e.fails(t, "unavailable")
@@ -93,7 +93,7 @@ func TestDifferencesAddUpWhateverHappensToTheCollector(t *testing.T) {
 			if up := exportsOf(e.scrape(t), "timeout"); up.last <= still.last || up.succeeded <= still.succeeded {
 				t.Errorf("the last success has not moved: %+v, before %+v", up, still)
 			}
-			asPlanned(t, first, e.scrape(t), time.Since(began), 20)
+			asPlanned(t, start, e.scrape(t), time.Since(began), 20)
 
 			e.rest(t)
 			held := e.hold(t, s)
@@ -105,8 +105,9 @@ func TestDifferencesAddUpWhateverHappensToTheCollector(t *testing.T) {
 				t.Error(err)
 			}
 			t.Logf("series that were compared: %v", c.Compared)
-			if got, want := held.State.Count("gen_ai_client_operation_time_to_first_chunk_seconds", ""), held.After.Sum("aiperf_time_to_first_token_seconds", nil); got != want {
-				t.Errorf("the instruments of the conventions add up to %v first chunks, want %v", got, want)
+			first, want := held.State.Count("gen_ai_client_operation_time_to_first_chunk_seconds", ""), held.After.Sum("aiperf_time_to_first_token_seconds", nil)
+			if first != want {
+				t.Errorf("the instruments of the conventions add up to %v first chunks, want %v", first, want)
 			}
 			if n := held.After.Sum("aiperf_requests_total", nil); n < 100 {
 				t.Errorf("there were %v requests, too few to say something", n)

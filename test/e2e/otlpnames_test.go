@@ -141,7 +141,9 @@ func sameNames(t *testing.T, p prom, form string) {
 			}
 		}
 	}
-	for _, name := range []string{"aiperf_server_kv_cache_usage_ratio", "aiperf_requests_total", "aiperf_gpu_memory_total_bytes", "aiperf_gpu_energy_joules_total"} {
+	for _, name := range []string{
+		"aiperf_server_kv_cache_usage_ratio", "aiperf_requests_total", "aiperf_gpu_memory_total_bytes", "aiperf_gpu_energy_joules_total",
+	} {
 		if !names["pushed"][name] {
 			t.Errorf("%s is missing", name)
 		}

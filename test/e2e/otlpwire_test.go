@@ -36,18 +36,26 @@ func TestOnlyAClientWithACertificateReachesACollectorThatWantsOne(t *testing.T) 
 		"receivers::otlp::protocols::grpc::tls::client_ca_file: "+ca.file)
 	own, ownKey := ca.issue(t, "exporter")
 	other, otherKey := stranger.issue(t, "exporter")
+	files := func(ca, certificate, key string) string {
+		return fmt.Sprintf("{ca_file: %s, cert_file: %s, key_file: %s}", ca, certificate, key)
+	}
 	for _, test := range []struct {
-		name, tls string
-		arrives   bool
+		name, tls   string
+		environment []string
+		arrives     bool
 	}{
-		{"with a certificate", fmt.Sprintf("{ca_file: %s, cert_file: %s, key_file: %s}", ca.file, own, ownKey), true},
-		{"without", fmt.Sprintf("{ca_file: %s}", ca.file), false},
-		{"with that of a stranger", fmt.Sprintf("{ca_file: %s, cert_file: %s, key_file: %s}", ca.file, other, otherKey), false},
-		{"the collector is a stranger", fmt.Sprintf("{ca_file: %s, cert_file: %s, key_file: %s}", stranger.file, own, ownKey), false},
+		{name: "with a certificate", tls: files(ca.file, own, ownKey), arrives: true},
+		{name: "with one of the environment", tls: "{}", arrives: true, environment: []string{
+			"OTEL_EXPORTER_OTLP_CERTIFICATE=" + ca.file, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE=" + own, "OTEL_EXPORTER_OTLP_CLIENT_KEY=" + ownKey,
+		}},
+		{name: "without", tls: fmt.Sprintf("{ca_file: %s}", ca.file)},
+		{name: "with that of a stranger", tls: files(ca.file, other, otherKey)},
+		{name: "the collector is a stranger", tls: files(stranger.file, own, ownKey)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			e := serve(t, fmt.Sprintf(idle, fmt.Sprintf("  endpoint: https://%s\n  timeout: 2s\n  retry: {max_elapsed: 0s}\n  tls_config: %s\n", s.address, test.tls)))
+			e := serveIn(t, test.environment, fmt.Sprintf(idle, fmt.Sprintf(
+				"  endpoint: https://%s\n  timeout: 2s\n  retry: {max_elapsed: 0s}\n  tls_config: %s\n", s.address, test.tls)))
 			if test.arrives {
 				e.arrivals(t, 1)
 				return
@@ -148,14 +156,15 @@ func TestVariablesThatCannotBeUnderstoodKeepItFromStarting(t *testing.T) {
 	t.Parallel()
 	const secret = "c8f1a6"
 	for _, variable := range []string{
-		"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=sometimes", "OTEL_EXPORTER_OTLP_ENDPOINT=ftp://collector", "OTEL_EXPORTER_OTLP_TIMEOUT=soon",
-		"OTEL_EXPORTER_OTLP_HEADERS=authorization=%zz" + secret,
+		"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=sometimes", "OTEL_EXPORTER_OTLP_TIMEOUT=soon",
+		"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=ftp://collector", "OTEL_EXPORTER_OTLP_HEADERS=authorization=%zz" + secret,
 	} {
 		name, _, _ := strings.Cut(variable, "=")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := file(t, "aiperf-exporter.yml", fmt.Sprintf(idle, "  endpoint: http://127.0.0.1:1\n"))
-			p := process.ForTest(t, []string{variable}, binary, "serve", "--config.file="+config, "--web.listen-address="+address(t))
+			config := file(t, "aiperf-exporter.yml", fmt.Sprintf(idle, ""))
+			p := process.ForTest(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", variable},
+				binary, "serve", "--config.file="+config, "--web.listen-address="+address(t))
 			code, err := p.Wait(process.Within(t, patience))
 			if code != 1 || err != nil || !strings.Contains(p.Output(), name) {
 				t.Errorf("exit code %d, %v, and the message %q; want 1 and the variable", code, err, p.Output())

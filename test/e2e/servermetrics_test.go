@@ -29,6 +29,11 @@ targets:
   - {name: healthy, url: %q, model: truth, endpoint: {type: chat}, workload: short, load: steady, server: {metrics_url: "%[2]s/metrics"}}
 `
 
+// besieged is a target of those that follow: name, URL.
+const besieged = `
+  - {name: %s, url: %q, model: peer, endpoint: {type: chat}, workload: short, load: slow, server: {metrics_url: "%[2]s/metrics"}}
+`
+
 // tokens is a counter of servers, which is withheld where it means nothing.
 const tokens = "aiperf_server_generation_tokens_total"
 
@@ -44,12 +49,11 @@ func TestHostilePagesAreCountedAndDisturbNothing(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect to another host was followed") }))
 	t.Cleanup(other.Close)
-	s := siege{all: hostilities(strings.Replace(other.URL, "127.0.0.1", "localhost", 1)), sites: map[string]*site{}}
+	s := siege{all: hostilities(strings.Replace(other.URL, "127.0.0.1", "localhost", 1), packed(t)), sites: map[string]*site{}}
 	config := measured
 	for name, h := range s.all {
 		s.sites[name] = startSite(t, h.answer)
-		config += fmt.Sprintf("  - {name: %s, url: %q, model: peer, endpoint: {type: chat}, workload: short, load: slow, server: {metrics_url: \"%[2]s/metrics\"}}\n",
-			name, s.sites[name].url)
+		config += fmt.Sprintf(besieged, name, s.sites[name].url)
 	}
 	// The last requests take long enough for a scrape after they were sent.
 	asked, alone := startServer(t, "-ttft=500ms", "-itl=2ms"), startServer(t, "-ttft=500ms", "-itl=2ms")

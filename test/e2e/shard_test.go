@@ -17,6 +17,7 @@ import (
 
 // sharded is a target for each kind of load: URL, file of the recording, zone. No arrival is dropped, however late the machine is.
 const sharded = `
+global: {max_in_flight: 10000}
 workloads:
   short: {input_tokens: 16, output_tokens: 2}
   talks: {input_tokens: 16, output_tokens: 2, turns: 3}

@@ -71,10 +71,12 @@ loads:
 targets:
 `
 	for name, page := range map[string]string{
-		"strange":  strange,
-		"stranger": strings.NewReplacer("own counter", "own gauge", "argued gauge", "argued untyped", "odd summary", "odd counter", "queer histogram", "queer summary").Replace(strange),
-		"vast":     strange + strings.Repeat("# no metric\n", 100_000),
-		"well":     vllm(started, 1000),
+		"strange": strange,
+		"stranger": strings.NewReplacer(
+			"own counter", "own gauge", "argued gauge", "argued untyped", "odd summary", "odd counter", "queer histogram", "queer summary",
+		).Replace(strange),
+		"vast": strange + strings.Repeat("# no metric\n", 100_000),
+		"well": vllm(started, 1000),
 	} {
 		s := startPeerWith(t, func(w http.ResponseWriter, _ *http.Request) { show(w, page) }, plain)
 		config += fmt.Sprintf("  - {name: %s, url: %q, model: peer, endpoint: {type: chat}, workload: short, load: slow}\n", name, s.url)
@@ -84,7 +86,8 @@ targets:
 	each := func(n float64) map[string]float64 {
 		return map[string]float64{"protobuf": n, "openmetrics": n, "text": n}
 	}
-	eventually(t, patience, func() error {
+	// A page that cannot be had at first is looked for again after a minute.
+	eventually(t, 2*patience, func() error {
 		var errs []error
 		for expression, want := range map[string]float64{
 			"up":                                  1,

@@ -12,9 +12,10 @@ import (
 // delays is a scrape with native buckets of two targets, each with one more value at each further index.
 func delays(values int64) scrape.Families {
 	h := &dto.Histogram{
-		SampleCount: new(uint64(4 * values)), SampleSum: new(.004 * float64(values)), Schema: new(int32(0)), ZeroThreshold: new(1e-6), ZeroCount: new(uint64(values)),
+		SampleCount: new(uint64(4 * values)), SampleSum: new(.004 * float64(values)), Schema: new(int32(0)),
+		ZeroThreshold: new(1e-6), ZeroCount: new(uint64(values)),
 		PositiveSpan: []*dto.BucketSpan{{Offset: new(int32(-10)), Length: new(uint32(1))}, {Offset: new(int32(1)), Length: new(uint32(1))}},
-		// In all as many in the second bucket as in the first and two times that.
+		// The difference to the bucket before: twice as many are in the second.
 		PositiveDelta: []int64{values, values},
 	}
 	m := &dto.Metric{Histogram: h}

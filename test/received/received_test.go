@@ -111,10 +111,11 @@ func page(requests, up float64, buckets ...uint64) scrape.Families {
 // said is a request with what page has, in the same form.
 func said(start int64, requests, up float64, buckets, bounds string) []string {
 	return []string{
-		fmt.Sprintf(`{"name":"c","sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[{"startTimeUnixNano":"%d","timeUnixNano":"5000000000","asDouble":%v}]}}`, start, requests),
+		fmt.Sprintf(`{"name":"c","sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[
+			{"startTimeUnixNano":"%d","timeUnixNano":"5000000000","asDouble":%v}]}}`, start, requests),
 		fmt.Sprintf(`{"name":"g","gauge":{"dataPoints":[{"timeUnixNano":"5000000000","asDouble":%v}]}}`, up),
-		fmt.Sprintf(`{"name":"h","unit":"s","histogram":{"aggregationTemporality":2,"dataPoints":[{"startTimeUnixNano":"1000000000","timeUnixNano":"5000000000",
-			"count":"3","sum":3.5,"bucketCounts":[%s],"explicitBounds":[%s]}]}}`, buckets, bounds),
+		fmt.Sprintf(`{"name":"h","unit":"s","histogram":{"aggregationTemporality":2,"dataPoints":[
+			{"startTimeUnixNano":"1000000000","timeUnixNano":"5000000000","count":"3","sum":3.5,"bucketCounts":[%s],"explicitBounds":[%s]}]}}`, buckets, bounds),
 	}
 }
 
@@ -122,6 +123,7 @@ func TestWhatDiffersIsFound(t *testing.T) {
 	t.Parallel()
 	const second = 1_000_000_000
 	still, moved := page(7, 1, 1, 2), page(9, 0, 1, 2)
+	another := strings.ReplaceAll(said(second, 7, 1, "", "")[1], `"g"`, `"z"`)
 	for name, test := range map[string]struct {
 		metrics []string
 		after   scrape.Families
@@ -137,7 +139,7 @@ func TestWhatDiffersIsFound(t *testing.T) {
 		"a bound":                  {said(second, 7, 1, `"1","2","0"`, "1,3"), still, []string{"bounds are [1 3 +Inf]"}, 0},
 		"a start":                  {said(2*second, 7, 1, `"1","2","0"`, "1,2"), still, []string{"c_total{}: starts at"}, 0},
 		"a series that is missing": {said(second, 7, 1, `"1","2","0"`, "1,2")[1:], still, []string{"c_total{}: is shown and was not received"}, 0},
-		"a series too many":        {append(said(second, 7, 1, `"1","2","0"`, "1,2"), strings.ReplaceAll(said(second, 7, 1, "", "")[1], `"g"`, `"z"`)), still, []string{"z{} was received and is not shown"}, 0},
+		"a series too many":        {append(said(second, 7, 1, `"1","2","0"`, "1,2"), another), still, []string{"z{} was received and is not shown"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
