@@ -30,8 +30,8 @@ func TestWarningsComeOnceAMinute(t *testing.T) {
 	if got := strings.Count(log.String(), "\n"); got != 3 {
 		t.Errorf("got %d lines, want 3:\n%s", got, log.String())
 	}
-	if !strings.Contains(log.String(), "withheld=59") {
-		t.Errorf("want the number of those that were withheld:\n%s", log.String())
+	if !strings.Contains(log.String(), "not_told=59") {
+		t.Errorf("want the number of those that were not told:\n%s", log.String())
 	}
 }
 

@@ -16,9 +16,9 @@ type warnings struct {
 	now    func() time.Time
 	redact func(string) string // of what a collector says, which may quote a header
 
-	mu       sync.Mutex
-	next     time.Time
-	withheld int
+	mu      sync.Mutex
+	next    time.Time
+	notTold int
 }
 
 // warn logs an error, or counts it for the next time.
@@ -27,13 +27,13 @@ func (w *warnings) warn(what string, err error) {
 	defer w.mu.Unlock()
 	now := w.now()
 	if now.Before(w.next) {
-		w.withheld++
+		w.notTold++
 		return
 	}
 	w.next = now.Add(warnEvery)
 	if w.redact != nil {
 		err = errors.New(w.redact(err.Error()))
 	}
-	w.logger.Warn("OTLP export", slog.String("problem", what), slog.Any("err", err), slog.Int("withheld", w.withheld))
-	w.withheld = 0
+	w.logger.Warn("OTLP export", slog.String("problem", what), slog.Any("err", err), slog.Int("not_told", w.notTold))
+	w.notTold = 0
 }

@@ -53,9 +53,10 @@ func newOthers(c *config.Config, e *engine, w watchers, instance string) (*other
 		}
 		o.collectors = append(o.collectors, servers)
 	}
+	gpuLogger := e.logger.With(slog.String("component", "gpu"))
 	gpus, err := gpu.New(c.Collectors.GPU, gpu.Deps{
-		Clock: e.clock, Logger: e.logger.With(slog.String("component", "gpu")), UserAgent: userAgent, HTTP: c.GPUClient(), Targets: c.GPUTargets(),
-		NVML:    func(nc gpu.NVMLConfig) gpu.Source { return nvml.Open(nc, e.logger) },
+		Clock: e.clock, Logger: gpuLogger, UserAgent: userAgent, HTTP: c.GPUClient(), Targets: c.GPUTargets(),
+		NVML:    func(nc gpu.NVMLConfig) gpu.Source { return nvml.Open(nc, gpuLogger) },
 		Observe: w.gpus, Bell: w.bell,
 	})
 	if err != nil {

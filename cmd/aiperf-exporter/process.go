@@ -44,7 +44,7 @@ type process struct {
 
 func (p *process) run() int {
 	var err error
-	_, killed := supervise(p.logger, map[os.Signal]func(){
+	killed := supervise(p.logger, map[os.Signal]func(){
 		syscall.SIGHUP: func() {
 			p.logger.Warn("reload is not available in this version, the configuration stays as it is")
 		},

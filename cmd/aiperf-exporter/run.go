@@ -90,7 +90,7 @@ func runOnce(s *session, o *runOptions) int {
 	}
 	defer e.close(s.logger)
 	interrupted := false // its traffic was, not the wait for servers and GPUs after it
-	_, killed := supervise(s.logger, nil, func(ctx context.Context) {
+	killed := supervise(s.logger, nil, func(ctx context.Context) {
 		e.watched(ctx, func(ctx context.Context) {
 			w.attend(ctx, e.clock, askedServers(c, gc.Targets), func() {
 				o.traffic(ctx, e.generator)

@@ -14,7 +14,7 @@ const sameSignal = 20 * time.Millisecond
 
 // supervise does work and waits for it. SIGINT or SIGTERM ends its context, after which it should come to its end; a second one ends the
 // wait at once: killed, and nothing that work uses may be touched any more. others are what further signals do.
-func supervise(logger *slog.Logger, others map[os.Signal]func(), work func(ctx context.Context)) (asked, killed bool) {
+func supervise(logger *slog.Logger, others map[os.Signal]func(), work func(ctx context.Context)) (killed bool) {
 	got := make(chan os.Signal, 4)
 	signal.Notify(got, syscall.SIGINT, syscall.SIGTERM)
 	for sig := range others {
@@ -33,7 +33,7 @@ func supervise(logger *slog.Logger, others map[os.Signal]func(), work func(ctx c
 	for {
 		select {
 		case <-ended:
-			return ctx.Err() != nil, false
+			return false
 		case sig := <-got:
 			other, known := others[sig]
 			switch {
@@ -42,7 +42,7 @@ func supervise(logger *slog.Logger, others map[os.Signal]func(), work func(ctx c
 			case sig == first && time.Since(stopped) < sameSignal:
 			case ctx.Err() != nil:
 				logger.Warn("stopped at once", slog.String("signal", sig.String()))
-				return true, true
+				return true
 			default:
 				logger.Info("stopping, once more stops at once", slog.String("signal", sig.String()))
 				first, stopped = sig, time.Now()

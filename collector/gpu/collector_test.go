@@ -182,6 +182,12 @@ func TestADriverThatHangsIsSkippedAndItsGPUsAreDownAfterThreeSkips(t *testing.T)
 		if !r.script.closed {
 			t.Error("the driver was not closed")
 		}
+		const told = `level=INFO msg="gpu source changed" gpu_source=nvml state=ok devices=1` + "\n" +
+			`level=WARN msg="gpu source changed" gpu_source=nvml state=error devices=0 reason="it hangs: 3 looks fell due while one ran"` + "\n" +
+			`level=INFO msg="gpu source changed" gpu_source=nvml state=ok devices=1` + "\n"
+		if diff := cmp.Diff(told, r.log.String()); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
 	})
 }
 

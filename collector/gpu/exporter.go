@@ -17,6 +17,8 @@ var dialects = map[SourceName]*dialect{DCGM: &dcgm, AMD: &amd, Triton: &triton}
 const (
 	// maxSamples is what a page of an exporter may hold: a hundred fields of a thousand GPUs.
 	maxSamples = 100_000
+	// maxDevices is how many GPUs and instances may be on it: what they have used is remembered of each.
+	maxDevices = 4096
 	// maxWait is how long a page may take, where the interval is longer.
 	maxWait = 10 * time.Second
 )
@@ -50,15 +52,18 @@ func (e *exporter) Read(ctx context.Context) Reading {
 	case err != nil:
 		return e.failed(err, at, took)
 	}
+	devices := e.dialect.devices(page, e.prefix)
+	if len(devices) > maxDevices {
+		return e.failed(&scrape.Error{Reason: scrape.TooLarge, Err: fmt.Errorf("page has %d GPUs, more than %d", len(devices), maxDevices)}, at, took)
+	}
 	e.log.Succeeded(e.shown, took, page.Samples)
 	e.log.Duplicates(e.shown, page.Duplicates)
-	devices := e.dialect.devices(page, e.prefix)
 	if e.dialect.source == DCGM {
 		e.xids.count(devices, at)
 	}
 	reading := Reading{Source: e.dialect.source, State: OK, At: at, Devices: devices}
 	if len(devices) == 0 {
-		reading.State, reading.Message = NoDevices, e.shown+" tells of no GPU"
+		reading.State, reading.Message = NoDevices, "the page tells of no GPU"
 	}
 	return reading
 }
@@ -94,7 +99,7 @@ func (e *exporter) failed(err error, at int64, took time.Duration) Reading {
 	if reason == scrape.Auth {
 		state = NoPermission
 	}
-	return Reading{Source: e.dialect.source, State: state, Message: fmt.Sprintf("%s: %v", e.shown, err), At: at}
+	return Reading{Source: e.dialect.source, State: state, Message: err.Error(), At: at}
 }
 
 // Close implements Source.

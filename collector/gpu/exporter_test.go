@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -55,6 +56,11 @@ func TestAnExporterIsAskedOverHTTP(t *testing.T) {
 		{"no permission", func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) }, NoPermission, 0, "auth"},
 		{"no page", func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }, Failed, 0, "not_found"},
 		{"a web site", func(w http.ResponseWriter) { _, _ = w.Write([]byte("<!DOCTYPE html><html></html>")) }, Failed, 0, "incompatible"},
+		{"more GPUs than a page may have", func(w http.ResponseWriter) {
+			for i := range maxDevices + 1 {
+				fmt.Fprintf(w, "DCGM_FI_DEV_POWER_USAGE{gpu=\"%d\",UUID=\"GPU-%[1]d\"} 400\n", i)
+			}
+		}, Failed, 0, "too_large"},
 		{"half a page", func(w http.ResponseWriter) {
 			_, _ = w.Write(append(slices.Clip(page), `DCGM_FI_DEV_POWER_USAGE{gpu="0",UUID="GPU-`...))
 		}, Failed, 0, "parse"},
@@ -133,6 +139,28 @@ func TestFailuresAreToldWithoutCredentials(t *testing.T) {
 		if strings.Contains(r.Message, word) {
 			t.Errorf("message %q holds %q", r.Message, word)
 		}
+	}
+}
+
+func TestEachLineAboutAPageNamesIt(t *testing.T) {
+	t.Parallel()
+	bad := httptest.NewServer(http.NotFoundHandler())
+	defer bad.Close()
+	good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`DCGM_FI_DEV_POWER_USAGE{gpu="0",UUID="GPU-a"} 400` + "\n"))
+	}))
+	defer good.Close()
+	c := asking(t, strings.Replace(bad.URL, "http://", "http://user:password@", 1)+"/metrics", good.URL+"/metrics?token=secret")
+	var log bytes.Buffer
+	for _, f := range c.feeds {
+		f.logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+		f.look(t.Context())
+	}
+	want := `level=ERROR msg="gpu source changed" gpu_source=dcgm url=` + bad.URL + `/metrics state=error devices=0 reason="not_found: get ` + bad.URL +
+		`/metrics: status 404"` + "\n" +
+		`level=INFO msg="gpu source changed" gpu_source=dcgm url=` + good.URL + `/metrics state=ok devices=1` + "\n"
+	if diff := cmp.Diff(want, log.String()); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
 

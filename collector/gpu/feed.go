@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -50,7 +51,7 @@ type loss struct {
 
 // run asks until ctx ends.
 func (f *feed) run(ctx context.Context) {
-	scrape.Loop(ctx, f.logger, f.interval, f.bell, f.look, f.skipped, func() { f.log.Panicked(f.asked) })
+	scrape.Loop(ctx, f.logger, f.interval, f.bell, f.look, func() { f.skipped(ctx) }, func() { f.log.Panicked(f.asked) })
 	if !f.reading.Load() { // what hangs cannot be left in order
 		f.source.Close()
 	}
@@ -69,22 +70,26 @@ func (f *feed) look(ctx context.Context) {
 	}
 }
 
-func (f *feed) skipped() {
+func (f *feed) skipped(ctx context.Context) {
 	f.log.Skipped(f.asked)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.skips++
+	if f.skips++; f.skips == hungSkips {
+		f.tell(ctx, &Reading{State: Failed, Message: fmt.Sprintf("it hangs: %d looks fell due while one ran", hungSkips)})
+	}
 }
+
+// hung tells whether the source does not come back. The caller holds mu.
+func (f *feed) hung() bool { return f.skips >= hungSkips }
 
 // take keeps a reading.
 func (f *feed) take(ctx context.Context, r *Reading) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.skips = 0
-	if f.state != r.State {
+	if f.state != r.State || f.hung() {
 		f.tell(ctx, r)
-		f.state = r.State
 	}
+	f.state, f.skips = r.State, 0
 	if r.State != OK && r.State != NoDevices && !f.certain {
 		return
 	}
@@ -101,13 +106,21 @@ func (f *feed) take(ctx context.Context, r *Reading) {
 	f.devices, f.at = r.Devices, r.At
 }
 
-// tell logs a change of state: as an error only if somebody asked for the source.
+// tell logs a change of state: as an error if somebody asked for the source, and for others as a warning if they are there and fail.
 func (f *feed) tell(ctx context.Context, r *Reading) {
 	level := slog.LevelInfo
-	if r.State != OK && f.named {
+	switch {
+	case r.State == OK:
+	case f.named:
 		level = slog.LevelError
+	case f.state == OK, r.State == Failed:
+		level = slog.LevelWarn
 	}
-	attributes := []slog.Attr{slog.String("gpu_source", string(f.name)), slog.String("state", string(r.State)), slog.Int("devices", len(r.Devices))}
+	attributes := []slog.Attr{slog.String("gpu_source", string(f.name))}
+	if f.asked != "" {
+		attributes = append(attributes, slog.String("url", f.asked))
+	}
+	attributes = append(attributes, slog.String("state", string(r.State)), slog.Int("devices", len(r.Devices)))
 	if r.Message != "" {
 		attributes = append(attributes, slog.String("reason", r.Message))
 	}
@@ -127,7 +140,7 @@ func (f *feed) show(now int64) view {
 	defer f.mu.Unlock()
 	v := view{state: f.state}
 	stale := f.at + staleIntervals*int64(f.interval)
-	hung := f.skips >= hungSkips
+	hung := f.hung()
 	if hung {
 		v.state = Failed
 	}

@@ -3,12 +3,14 @@
 package nvml
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,6 +31,7 @@ type machine struct {
 	symbols []string // functions that its library has
 	passed  time.Duration
 	source  *Source
+	log     bytes.Buffer
 	order   []string // what was given back, and when the driver was shut down
 }
 
@@ -41,7 +44,7 @@ func newMachine(t *testing.T, count int, symbols ...string) *machine {
 		return nvml.SUCCESS
 	}
 	begin := time.Now()
-	m.source = newSource(gpu.NVMLConfig{}, slog.New(slog.DiscardHandler), func() time.Time { return begin.Add(m.passed) },
+	m.source = newSource(gpu.NVMLConfig{}, slog.New(slog.NewTextHandler(&m.log, nil)), func() time.Time { return begin.Add(m.passed) },
 		func() (*driver, gpu.State, error) {
 			return &driver{library: m, has: func(symbol string) bool { return slices.Contains(m.symbols, symbol) }}, gpu.OK, nil
 		})
@@ -371,6 +374,20 @@ func TestLostGPUIsFoundWhileItsInstancesAreLookedFor(t *testing.T) {
 	m.gpu(0).MigMode = nvml.DEVICE_MIG_ENABLE
 	m.passed += retryEvery
 	wantState(t, m.read(t), gpu.OK, "0 lost")
+}
+
+func TestLossOfAGPUIsLoggedOnceWithItsSource(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, 2, "nvmlDeviceGetFanSpeed")
+	m.gpu(0).GetFanSpeedFunc = func() (uint32, nvml.Return) { return 0, nvml.ERROR_GPU_IS_LOST }
+	m.gpu(1).GetFanSpeedFunc = func() (uint32, nvml.Return) { return 50, nvml.SUCCESS }
+	for range 3 {
+		m.read(t)
+	}
+	const line = `msg="GPU no longer answers" gpu_source=nvml gpu=0 `
+	if got := m.log.String(); strings.Count(got, line) != 1 || strings.Count(got, "\n") != 1 {
+		t.Errorf("log %q, want one line with %s", got, line)
+	}
 }
 
 func TestLookEndsBetweenTwoGPUsWhenNobodyWaits(t *testing.T) {

@@ -52,7 +52,7 @@ func Open(c gpu.NVMLConfig, logger *slog.Logger) *Source {
 
 func newSource(c gpu.NVMLConfig, logger *slog.Logger, now func() time.Time, load func() (*driver, gpu.State, error)) *Source {
 	return &Source{
-		config: c, logger: logger, hostname: hostname(), now: now, load: load,
+		config: c, logger: logger.With(slog.String("gpu_source", string(gpu.NVML))), hostname: hostname(), now: now, load: load,
 		events: newEvents(), seen: make(map[string]gpu.Device),
 	}
 }

@@ -81,8 +81,12 @@ func New(o Options) *Mapper {
 type Result struct {
 	// Normalised are families of Table, Passed those of Passthrough; both by name.
 	Normalised, Passed []*dto.MetricFamily
-	// Kinds were found on the page, in the order in which they were asked.
-	Kinds []Kind
+	// Kinds were found on the page, in the order in which they were asked. Foreign: it has nothing of Options.Kind or, with Auto, nothing that
+	// anybody knows. A page without families is none.
+	Kinds   []Kind
+	Foreign bool
+	// Unfed are the rules of Options, by index, whose family the page does not have, or has with a type that becomes no such series.
+	Unfed []int
 	// Dropped counts series beyond MaxSeries. Unmapped counts families of the server that were not mapped, by reason: unknown, type.
 	Dropped  int
 	Unmapped map[string]int
@@ -103,8 +107,8 @@ func (m *Mapper) Map(page *exposition.Page) *Result {
 		m.followAll(page)
 	}
 	out := &Result{
-		Normalised: m.cells.families(), Passed: m.pass.families(m.plan.passed, page), Kinds: slices.Clone(m.plan.kinds),
-		Unmapped: map[string]int{"unknown": m.plan.unknown, "type": m.plan.mistyped}, Started: m.plan.started(page), Model: m.cells.model(),
+		Normalised: m.cells.families(), Passed: m.pass.families(m.plan.passed, page), Kinds: slices.Clone(m.plan.found),
+		Foreign: m.plan.foreign, Unfed: slices.Clone(m.plan.unfed), Unmapped: map[string]int{"unknown": m.plan.unknown, "type": m.plan.mistyped}, Started: m.plan.started(page), Model: m.cells.model(),
 	}
 	out.Dropped = m.limit.apply(&out.Normalised, &out.Passed)
 	return out

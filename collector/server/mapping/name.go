@@ -45,9 +45,9 @@ func (m *Mapper) index(page *exposition.Page) map[string]int {
 	return out
 }
 
-// detect tells which kinds of servers show families on a page.
-func (m *Mapper) detect(names map[string]int) []Kind {
-	switch m.options.Kind {
+// detect tells which kinds of servers show families on a page: that which it is said to be, in any case, and those that may be in it.
+func (m *Mapper) detect(said Kind, names map[string]int) []Kind {
+	switch said {
 	case Auto:
 		var out []Kind
 		for _, kind := range order {
@@ -59,7 +59,7 @@ func (m *Mapper) detect(names map[string]int) []Kind {
 	case None, Generic, Ollama:
 		return nil
 	default:
-		s := servers()[m.options.Kind]
+		s := servers()[said]
 		var out []Kind
 		for _, kind := range order {
 			if kind == s.kind || slices.Contains(s.also, kind) && servers()[kind].shows(names) {
@@ -86,6 +86,15 @@ func (s *known) shows(names map[string]int) bool {
 		}
 	}
 	return len(s.families) > 0
+}
+
+// has tells whether a page has a family of the server, be it one that no row names.
+func (s *known) has(names map[string]int) bool {
+	return s.shows(names) || slices.ContainsFunc(s.chains, func(c chain) bool {
+		return slices.ContainsFunc(c.links, func(l link) bool {
+			return slices.ContainsFunc(l.keys, func(key string) bool { _, ok := names[key]; return ok })
+		})
+	})
 }
 
 // knows tells whether rows or Ignored name a family.

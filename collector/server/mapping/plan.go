@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/exposition"
@@ -11,9 +12,13 @@ import (
 type plan struct {
 	hash   uint64
 	names  map[string]int // families by canonical name
-	kinds  []Kind
+	kinds  []Kind // whose tables are used
 	steps  []step
 	passed []passed
+	// See Result.
+	found   []Kind
+	foreign bool
+	unfed   []int
 	// unknown counts families that are of the servers by their name and in no table, mistyped those that have another type than in the table.
 	unknown, mistyped int
 }
@@ -55,7 +60,7 @@ type planner struct {
 func (m *Mapper) newPlan(page *exposition.Page, hash uint64) plan {
 	names := m.index(page)
 	p := planner{
-		plan: plan{hash: hash, names: names, kinds: m.detect(names), passed: m.pass.plan(page)}, page: page,
+		plan: plan{hash: hash, names: names, kinds: m.detect(m.options.Kind, names), passed: m.pass.plan(page)}, page: page,
 		used: map[int]bool{}, mistyped: map[int]bool{}, byRule: map[string]bool{},
 	}
 	server := m.options.Kind
@@ -64,17 +69,39 @@ func (m *Mapper) newPlan(page *exposition.Page, hash uint64) plan {
 	} else if server == Auto {
 		server = Generic
 	}
-	for _, rule := range m.rules {
-		if links := p.bind([]link{rule}); len(links) > 0 {
-			p.steps = append(p.steps, step{string(server), links})
-			p.byRule[rule.series.Name] = true
+	for i, rule := range m.rules {
+		links := p.bind([]link{rule})
+		if len(links) == 0 {
+			p.unfed = append(p.unfed, i)
+			continue
 		}
+		p.steps = append(p.steps, step{string(server), links})
+		p.byRule[rule.series.Name] = true
 	}
 	for _, kind := range p.kinds {
 		p.addServer(servers()[kind])
 	}
 	p.count()
+	p.judge(m)
 	return p.plan
+}
+
+// judge tells whether the page is what the configuration says that it is. One without families says nothing, as an idle engine may.
+func (p *planner) judge(m *Mapper) {
+	p.found = p.kinds
+	if len(p.page.Families) == 0 {
+		p.unfed = nil
+		return
+	}
+	switch m.options.Kind {
+	case None, Generic, Ollama:
+	case Auto:
+		p.foreign = len(p.kinds) == 0 && len(p.steps) == 0 && len(p.passed) == 0
+	default:
+		if !slices.ContainsFunc(p.kinds, func(kind Kind) bool { return servers()[kind].has(p.names) }) {
+			p.foreign, p.found = true, m.detect(Auto, p.names)
+		}
+	}
 }
 
 // addServer plans the rows of a server. Those with a condition come last: it is about what the others have found.
