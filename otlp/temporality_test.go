@@ -244,6 +244,22 @@ func TestNothingIsKeptOfMetricsThatAreGone(t *testing.T) {
 	}
 }
 
+func TestWhatNeverArrivesOfSeriesThatAreGoneIsForgottenAfterAll(t *testing.T) {
+	t.Parallel()
+	d := newDeltas(Delta, began)
+	d.turn(counter(reading, map[string]float64{"a": 1, "b": 2}, nil))
+	for range owed {
+		d.turn(nil)
+	}
+	if n := len(d.order); n != 1 {
+		t.Errorf("got %d metrics after a day, want the one that is still owed", n)
+	}
+	d.turn(nil)
+	if n := len(d.sums) + len(d.order); n != 0 {
+		t.Errorf("got %d entries, want none", n)
+	}
+}
+
 func TestWhatWasCountedBeforeThisProcessIsNotNew(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]time.Time{"nobody knows since when": {}, "since before this process": began.Add(-time.Hour)} {

@@ -97,6 +97,10 @@ func (t *track[P]) pending(how arithmetic[P]) *P {
 // answer for a while goes on counting.
 const remembered = 240
 
+// owed is for how many exports what has not arrived of a series that is gone is kept, a day at the default interval: a collector that is away for
+// longer must not make this program grow.
+const owed = 5760
+
 // gone gives what has not arrived of series that are not there any more. Those of which everything has are forgotten after a while.
 func (g *group[P]) gone(round uint64) (out []P) {
 	for key, t := range g.tracks {
@@ -104,10 +108,11 @@ func (g *group[P]) gone(round uint64) (out []P) {
 			continue
 		}
 		p := t.pending(g.how)
+		if age := round - t.round; age > owed || p == nil && age > remembered {
+			delete(g.tracks, key)
+			continue
+		}
 		if p == nil {
-			if round-t.round > remembered {
-				delete(g.tracks, key)
-			}
 			continue
 		}
 		out = append(out, g.how.over(p, t.since, t.at))

@@ -24,6 +24,7 @@ type finder struct {
 	probe, rest int64
 	waits       []int64
 	first       scrape.Reason // why the first place failed when it was last asked
+	asked       int           // places that were asked the last time
 }
 
 // newFinder makes one. A single place that is configured is at home from the start.
@@ -37,6 +38,7 @@ func newFinder(places []place, configured bool) *finder {
 
 // find asks, and gives what the page's place answered or, if there is none, the failure that says most; nil = nobody was to be asked now.
 func (f *finder) find(now int64, ask func(*place) *reading) *reading {
+	f.asked = 0
 	failure := f.askHome(now, ask)
 	if failure != nil && failure.err == nil {
 		return failure
@@ -54,7 +56,8 @@ func (f *finder) find(now int64, ask func(*place) *reading) *reading {
 			f.home, f.misses, f.rest = i, 0, 0
 			return r
 		}
-		if failure == nil || reasonOf(failure.err) == scrape.NotFound {
+		// Of places that are not there the first one's answer is told: it may say that metrics are switched off.
+		if failure == nil || reasonOf(failure.err) == scrape.NotFound && reasonOf(r.err) != scrape.NotFound {
 			failure = r
 		}
 	}
@@ -80,6 +83,7 @@ func (f *finder) askHome(now int64, ask func(*place) *reading) *reading {
 
 // at asks one place.
 func (f *finder) at(i int, now int64, ask func(*place) *reading) *reading {
+	f.asked++
 	r := ask(&f.places[i])
 	if i == 0 {
 		f.first = ""

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
@@ -25,7 +27,7 @@ const (
 // replicas, and its counters are withheld while it does that; rates of such counters would mean little.
 type history struct {
 	started  float64
-	counters []*dto.MetricFamily // normalised, of the page before
+	counters []*dto.MetricFamily // normalised, of the last page that had counters
 	look     int                 // counts the pages
 	fell     int                 // look of the last fall; 0 = none
 
@@ -41,12 +43,14 @@ type verdict struct{ restarted, mixed, cleared bool }
 func (h *history) see(r *mapping.Result) verdict {
 	h.look++
 	first := h.look == 1
-	before, started := h.counters, h.started
-	h.counters, h.started = r.Normalised, r.Started
-	if first {
-		return verdict{}
+	var several, anew bool
+	if !first {
+		several, anew = h.judge(h.counters, r.Normalised, h.started, r.Started)
 	}
-	several, anew := h.judge(before, r.Normalised, started, r.Started)
+	h.started = r.Started
+	if first || anew || slices.ContainsFunc(r.Normalised, counts) { // a server that has just started may have none yet
+		h.counters = r.Normalised
+	}
 	var v verdict
 	switch {
 	case several && !h.mixed:
@@ -84,40 +88,44 @@ func (h *history) judge(before, after []*dto.MetricFamily, started, now float64)
 }
 
 // falls counts the series of counters and histograms that stood above zero, and those of them that stand lower now. A series that is gone says
-// nothing, unless all of them are.
+// nothing. If all of them are, under their labels, families are compared, of which another server or release has some.
 func falls(before, after []*dto.MetricFamily) (fallen, counters int) {
-	lost, j := 0, 0
+	var fallenSums, sums, j int
 	for _, old := range before {
-		if !counts(old) {
-			continue
-		}
 		for j < len(after) && after[j].GetName() < old.GetName() {
 			j++
 		}
-		var metrics []*dto.Metric
-		if j < len(after) && after[j].GetName() == old.GetName() {
-			metrics = after[j].Metric
+		if !counts(old) || j == len(after) || after[j].GetName() != old.GetName() {
+			continue
 		}
+		metrics, was, is := after[j].Metric, 0., 0.
 		for i, m := range old.Metric {
-			was := count(m)
-			if was == 0 {
-				continue
+			was += count(m)
+			if same := sameLabels(metrics, i, m); same != nil && count(m) != 0 {
+				counters++
+				fallen += fell(count(m), count(same))
 			}
-			is := sameLabels(metrics, i, m)
-			switch {
-			case is == nil:
-				lost++
-				continue
-			case count(is) < was*(1-1e-9): // sums of floats over processes depend on their order
-				fallen++
-			}
-			counters++
+		}
+		for _, m := range metrics {
+			is += count(m)
+		}
+		if was != 0 {
+			sums++
+			fallenSums += fell(was, is)
 		}
 	}
 	if counters == 0 {
-		return lost, lost
+		return fallenSums, sums
 	}
 	return fallen, counters
+}
+
+// fell is 1 if a counter fell. Sums of floats over processes depend on their order.
+func fell(was, is float64) int {
+	if is < was*(1-1e-9) {
+		return 1
+	}
+	return 0
 }
 
 // counts tells whether the series of the family only grow.

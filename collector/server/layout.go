@@ -65,10 +65,12 @@ func (c *Collector) replicas(t *Target) ([]*replica, error) {
 		if err != nil {
 			return nil, err
 		}
-		r := c.newReplica(t, endpoint, hostPort(endpoint), t.Config.Kind != mapping.Auto)
+		named := t.Config.Kind != mapping.Auto
+		r := c.newReplica(t, endpoint, hostPort(endpoint), named || t.Config.Auth != "" || t.Config.Client != "")
 		r.finder = newFinder(places(t, endpoint), false)
-		if !r.configured {
+		if !named {
 			r.gate = newGate(endpoint, c.deps.Resolver)
+			r.reset()
 		}
 		return []*replica{r}, nil
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -26,7 +27,7 @@ type replica struct {
 	// configured: somebody said that there is a page, so that its absence is a failure from the start.
 	configured bool
 	finder     *finder
-	gate       *gate // nil = probing is allowed
+	gate       *gate // nil = probing is allowed, or has been from some look on
 	mapper     *mapping.Mapper
 	history    *history
 	logger     *slog.Logger
@@ -59,14 +60,18 @@ func (s *snapshot) fresh(now int64, staleAfter time.Duration) bool {
 
 func (r *replica) reset() {
 	r.mapper, r.history, r.vacant = mapping.New(r.options), &history{}, 0
-	r.snapshot.Store(&snapshot{found: r.configured})
+	r.snapshot.Store(&snapshot{found: r.configured && r.gate == nil})
 }
 
 // scrape asks for the page once, if it is to be asked for.
 func (r *replica) scrape(ctx context.Context, ask func(*place) *reading) {
 	now := r.collector.deps.Clock.Now()
-	if r.gate != nil && !r.gate.open(ctx, now, r.logger) {
-		return
+	if r.gate != nil {
+		if !r.gate.open(ctx, now, r.logger) {
+			return
+		}
+		r.gate = nil
+		r.reset()
 	}
 	answer := r.finder.find(now, ask)
 	switch {
@@ -92,9 +97,7 @@ func (r *replica) take(answer *reading) {
 	r.collector.log.Succeeded(r.options.Target, answer.took, answer.samples())
 	r.vacant = 0
 	r.turn(true)
-	if r.news("read") {
-		r.logger.Info("server metrics are read", slog.String("url", secret.URL(answer.place.url).Public()), slog.Any("kinds", result.Kinds))
-	}
+	r.tellPage(answer.place, result)
 	r.tellVerdict(r.history.see(result))
 
 	all := slices.Concat(result.Normalised, result.Passed)
@@ -118,20 +121,20 @@ func (r *replica) fail(answer *reading) {
 	r.turn(false)
 	reason, old := reasonOf(answer.err), r.snapshot.Load()
 	r.collector.log.Failed(r.options.Target, answer.took, reason)
-	if !old.found {
+	if !old.found && reason != scrape.Internal { // a credential that cannot be read is a fault, whatever would have been found
 		if r.news(string(reason)) {
-			r.logger.Info("no server metrics found", slog.Any("err", answer.err))
+			r.logger.Info("no server metrics found", slog.Any("err", answer.err), slog.Int("places", r.finder.asked))
 		}
 		return
 	}
 	if r.news(string(reason)) {
-		r.logger.Warn("server metrics cannot be read", slog.Any("err", answer.err))
+		r.logger.Warn("server metrics cannot be read", slog.Any("err", answer.err), slog.Int("places", r.finder.asked))
 	}
 	if r.forgets(reason, answer.at) {
 		return
 	}
 	next := *old
-	next.up = false
+	next.found, next.up = true, false
 	if old.up || old.failed == 0 {
 		next.failed = answer.at
 	}
@@ -179,6 +182,36 @@ func (r *replica) news(what string) bool {
 	told := r.told[what]
 	r.told[what] = true
 	return !told
+}
+
+// tellPage logs what is on a page, and what was expected there and is not.
+func (r *replica) tellPage(at *place, result *mapping.Result) {
+	logger := r.logger.With(slog.String("url", secret.URL(at.url).Public()))
+	kind, kinds := slog.String("kind", string(r.options.Kind)), slog.Any("kinds", result.Kinds)
+	switch {
+	case !result.Foreign:
+		if r.news("read") {
+			logger.Info("server metrics are read", kinds)
+		}
+	case !r.news("foreign"):
+	case r.options.Kind != mapping.Auto:
+		logger.Warn("the page has nothing of the kind of server that is configured", kind, kinds)
+	case r.configured:
+		logger.Warn("the page has nothing of any server that is known", kinds)
+	default:
+		logger.Info("the page has nothing of any server that is known", kinds)
+	}
+	for _, i := range result.Unfed {
+		rule := &r.options.Rules[i]
+		if r.news(fmt.Sprintf("map[%d]", i)) {
+			logger.Warn("a rule gives no series: the page has no such family, or one of another type",
+				slog.String("rule", fmt.Sprintf("server.map[%d]", i)), slog.String("family", rule.Family), slog.String("series", rule.Series))
+		}
+	}
+	if result.Dropped > 0 && r.news("dropped") {
+		logger.Warn("more series than collectors.server.max_series, whole families are left out",
+			slog.Int("series_left_out", result.Dropped), slog.Int("max_series", r.options.MaxSeries))
+	}
 }
 
 func (r *replica) tellVerdict(v verdict) {

@@ -483,7 +483,7 @@ func TestWaitingThatFailsIsNotAnEndlessLoop(t *testing.T) {
 
 func TestHostIsTheNodeInAContainer(t *testing.T) {
 	t.Setenv("NODE_NAME", "node-7")
-	s := Open(gpu.NVMLConfig{LibraryPath: "/nonexistent"}, nil)
+	s := Open(gpu.NVMLConfig{LibraryPath: "/nonexistent"}, slog.New(slog.DiscardHandler))
 	defer s.Close()
 	if s.hostname != "node-7" {
 		t.Errorf("hostname is %q, want that of NODE_NAME", s.hostname)

@@ -500,7 +500,7 @@ func TestLibraryThatIsNotThereIsSaidSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/nonexistent", t.TempDir(), text} {
-		s := Open(gpu.NVMLConfig{LibraryPath: path}, nil)
+		s := Open(gpu.NVMLConfig{LibraryPath: path}, slog.New(slog.DiscardHandler))
 		r := s.Read(t.Context())
 		wantState(t, r, gpu.LibraryNotFound)
 		if !strings.Contains(r.Message, path) {

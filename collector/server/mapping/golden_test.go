@@ -64,10 +64,11 @@ func compareGolden(t *testing.T, name, got string) {
 }
 
 // samples are pages with made-up values for each kind, and after them some that servers have shown: the frontend of Dynamo 1.6.1 for two models
-// (without most of what is ignored), its simulation of a worker with vLLM, and llm-d's simulator of August 2026.
+// (without most of what is ignored), its simulation of a worker with vLLM, llm-d's simulator of August 2026, and SGLang
+// 0.5.23 on a CPU (likewise).
 var samples = []string{
 	"vllm", "sglang", "trtllm", "dynamo", "tgi", "triton", "nim", "lmdeploy", "llamacpp",
-	"dynamo-frontend", "dynamo-worker", "llmd",
+	"dynamo-frontend", "dynamo-worker", "llmd", "sglang-cpu",
 }
 
 func TestPagesOfServersBecomeOurSeries(t *testing.T) {

@@ -88,15 +88,6 @@ func (s *known) shows(names map[string]int) bool {
 	return len(s.families) > 0
 }
 
-// has tells whether a page has a family of the server, be it one that no row names.
-func (s *known) has(names map[string]int) bool {
-	return s.shows(names) || slices.ContainsFunc(s.chains, func(c chain) bool {
-		return slices.ContainsFunc(c.links, func(l link) bool {
-			return slices.ContainsFunc(l.keys, func(key string) bool { _, ok := names[key]; return ok })
-		})
-	})
-}
-
 // knows tells whether rows or Ignored name a family.
 func (s *known) knows(name string) bool {
 	return s.names[name] || slices.ContainsFunc(s.ignored, func(beginning string) bool { return strings.HasPrefix(name, beginning) })

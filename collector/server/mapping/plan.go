@@ -93,12 +93,14 @@ func (p *planner) judge(m *Mapper) {
 		p.unfed = nil
 		return
 	}
+	shown := slices.ContainsFunc(p.kinds, func(kind Kind) bool { return servers()[kind].shows(p.names) })
+	nothing := !shown && len(p.steps) == 0 && len(p.mistyped) == 0
 	switch m.options.Kind {
 	case None, Generic, Ollama:
 	case Auto:
-		p.foreign = len(p.kinds) == 0 && len(p.steps) == 0 && len(p.passed) == 0
+		p.foreign = nothing && len(p.passed) == 0
 	default:
-		if !slices.ContainsFunc(p.kinds, func(kind Kind) bool { return servers()[kind].has(p.names) }) {
+		if nothing {
 			p.foreign, p.found = true, m.detect(Auto, p.names)
 		}
 	}
