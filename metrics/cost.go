@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"math"
 	"regexp"
 
 	"github.com/aiperf-exporter/aiperf-exporter/invalid"
@@ -71,10 +70,10 @@ const dollars = "usd"
 // Validate finds what is wrong, by key below path.
 func (c *CostConfig) Validate(path string) []error {
 	var errs []error
-	if !(c.PerHour >= 0 && c.PerHour <= math.MaxFloat64) { // so written, NaN and infinity are wrong too
+	if !(c.PerHour >= 0) { // so written, NaN is wrong too
 		errs = append(errs, invalid.Key(path+".per_hour", "must be >= 0, got %v", c.PerHour))
 	}
-	if !(c.PerKWh >= 0 && c.PerKWh <= math.MaxFloat64) {
+	if !(c.PerKWh >= 0) {
 		errs = append(errs, invalid.Key(path+".per_kwh", "must be >= 0, got %v", c.PerKWh))
 	}
 	if !currency.MatchString(c.Currency) {

@@ -247,7 +247,7 @@ func TestNothingIsKeptOfMetricsThatAreGone(t *testing.T) {
 func TestWhatNeverArrivesOfSeriesThatAreGoneIsForgottenAfterAll(t *testing.T) {
 	t.Parallel()
 	d := newDeltas(Delta, began)
-	d.turn(counter(reading, map[string]float64{"a": 1, "b": 2}, nil))
+	d.turn(counter(reading, map[string]float64{"a": 1, "b": 2}, map[string]time.Time{"a": began, "b": began}))
 	for range owed {
 		d.turn(nil)
 	}
