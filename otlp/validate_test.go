@@ -48,7 +48,7 @@ func TestWhatIsWrongIsFoundByKey(t *testing.T) {
 		"otlp.retry.max_elapsed: ":         func(c *Config) { c.Retry.MaxElapsed = -1 },
 		"otlp.max_request_size: ":          func(c *Config) { c.MaxRequestSize = 1 },
 		"otlp.semconv: must be one of 1.41, genai-0.1, none, got \"2\"": func(c *Config) { c.Semconv = "2" },
-		"otlp.traces.ratio: ":                     func(c *Config) { c.Traces.Ratio = 1.1 },
+		"otlp.traces.ratio: ": func(c *Config) { c.Traces.Ratio = 1.1 },
 	} {
 		c := DefaultConfig()
 		c.Enabled, c.Endpoint = true, "collector:4317"

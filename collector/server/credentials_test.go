@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -8,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
@@ -56,6 +59,69 @@ func TestCredentials(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What is configured for the pages of a target says that there is one.
+func TestPagesThatACredentialIsMissingForAreDown(t *testing.T) {
+	t.Parallel()
+	unreadable := func() (string, string, error) { return "", "", errors.New("open key: no such file") }
+	for name, tc := range map[string]struct {
+		target func(*Target)
+		global string // client of all targets
+		before bool   // it is down before it was asked
+		log    string
+	}{
+		"auth, and no key": {
+			func(t *Target) { t.Config.Auth, t.Credential = InheritAuth, unreadable }, "", true,
+			`WARN msg="server metrics cannot be read" err="internal: get PEER/metrics: read credential: open key: no such file" places=1`,
+		},
+		"auth, and the wrong key": {
+			func(t *Target) { t.Config.Auth = InheritAuth }, "", true,
+			`WARN msg="server metrics cannot be read" err="auth: get PEER/metrics: status 401" places=1`,
+		},
+		"a client of its own, and no key": {
+			func(t *Target) { t.Config.Client, t.Credential = "c", unreadable }, "", true,
+			`WARN msg="server metrics cannot be read" err="internal: get PEER/metrics: read credential: open key: no such file" places=1`,
+		},
+		"a client of all targets, and no key": {
+			func(t *Target) { t.Credential = unreadable }, "c", false,
+			`WARN msg="server metrics cannot be read" err="internal: get PEER/metrics: read credential: open key: no such file" places=1`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPeer(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+			target := auto("t", p.URL)
+			tc.target(&target)
+			r := newRig(t, rigOptions{config: func(c *Config) { c.Client = tc.global }}, target)
+			down := map[string]float64{"aiperf_server_up instance_id=" + p.instance() + " target=t": 0}
+			if tc.before {
+				wantSeries(t, down, r.series("aiperf_server_up"))
+			}
+			r.look()
+			r.look()
+			wantSeries(t, down, r.series("aiperf_server_up"))
+			wantLines(t, r, p, tc.log)
+		})
+	}
+}
+
+// An API of the public is not missed because its credential may go to pages of metrics, too.
+func TestACredentialIsNoReasonToAskThePublic(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]map[string]float64{"8.8.8.8": {}, "127.0.0.1": {"aiperf_server_up instance_id=api.example:1 target=t": 0}} {
+		target := auto("t", "https://api.example:1")
+		target.Config.Auth = InheritAuth
+		r := newRig(t, rigOptions{
+			resolver: &resolver{names: map[string][]string{"api.example": {address}}},
+			client: func(scrape.Options) (getter, error) {
+				return &scripted{func(context.Context, string) ([]byte, error) { return nil, refused() }}, nil
+			},
+		}, target)
+		wantSeries(t, map[string]float64{}, r.series("aiperf_server_up"))
+		r.look()
+		wantSeries(t, want, r.series("aiperf_server_up"))
 	}
 }
 

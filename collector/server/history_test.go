@@ -124,12 +124,41 @@ func TestFallsThatLieFarApartAreRestarts(t *testing.T) {
 	}
 }
 
-func TestCountersOfASeriesThatAllVanishHaveFallen(t *testing.T) {
+func TestCountersThatAllVanishSayNothingUntilSomeAreBack(t *testing.T) {
 	t.Parallel()
-	h := &history{}
-	h.see(process{generated: 5}.page())
-	if v := h.see(&mapping.Result{}); !v.restarted {
-		t.Error("a page without any of the counters is no restart, want one")
+	page := func(engine string, generated float64) *mapping.Result {
+		b := collector.NewBuilder(historyTable())
+		b.Add("aiperf_server_generation_tokens_total", generated, engine)
+		return &mapping.Result{Normalised: b.Families()}
+	}
+	onlyPrompts := collector.NewBuilder(historyTable())
+	onlyPrompts.Add("aiperf_server_prompt_tokens_total", 3)
+	none := &mapping.Result{}
+	for name, tc := range map[string]struct {
+		pages    []*mapping.Result
+		restarts float64
+	}{
+		"no page has counters again":                 {[]*mapping.Result{page("0", 5), none, none}, 0},
+		"they come back larger":                      {[]*mapping.Result{page("0", 5), none, page("0", 6)}, 0},
+		"they come back smaller, after a restart":    {[]*mapping.Result{page("0", 5), none, none, page("0", 4)}, 1},
+		"other families, as after they were renamed": {[]*mapping.Result{page("0", 5), {Normalised: onlyPrompts.Families()}}, 0},
+		"other labels, and more":                     {[]*mapping.Result{page("0", 5), page("1", 6)}, 0},
+		"other labels, and less":                     {[]*mapping.Result{page("0", 5), page("1", 4)}, 1},
+		"they fell, and were told anew by the start": {[]*mapping.Result{
+			{Normalised: page("0", 5).Normalised, Started: 1000}, {Started: 2000}, {Normalised: page("0", 4).Normalised, Started: 2000},
+			{Normalised: page("0", 3).Normalised, Started: 2000},
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := &history{}
+			for _, p := range tc.pages {
+				h.see(p)
+			}
+			if h.restarts != tc.restarts || h.mixed {
+				t.Errorf("%v restarts, mixed %v, want %v and no mix", h.restarts, h.mixed, tc.restarts)
+			}
+		})
 	}
 }
 

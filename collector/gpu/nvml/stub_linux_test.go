@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"

@@ -54,6 +54,40 @@ func TestKindsAreToldByTheNamesOfFamilies(t *testing.T) {
 	}
 }
 
+func TestAPageOfAnotherServerIsForeign(t *testing.T) {
+	t.Parallel()
+	llama, gpus := family("gauge", "llamacpp:requests_processing", " 1"), family("gauge", "DCGM_FI_DEV_POWER_USAGE", " 1")
+	rule := Rule{Series: "aiperf_server_requests_waiting", Family: "DCGM_FI_DEV_POWER_USAGE"}
+	for _, tt := range []struct {
+		name    string
+		options Options
+		page    string
+		foreign bool
+		kinds   []Kind
+	}{
+		{"that of the kind", Options{Kind: LlamaCPP}, llama, false, []Kind{LlamaCPP}},
+		{"that of another kind", Options{Kind: VLLM}, llama, true, []Kind{LlamaCPP}},
+		{"that of no server", Options{Kind: VLLM}, gpus, true, nil},
+		{"that of no server, where the kind is to be found", Options{Kind: Auto}, gpus, true, nil},
+		{"unless it is passed through", Options{Kind: Auto, Passthrough: Passthrough{Allow: []string{"DCGM_.*"}}}, gpus, false, nil},
+		{"or a rule names one of its families", Options{Kind: VLLM, Rules: []Rule{rule}}, gpus, false, []Kind{VLLM}},
+		{"families that no row names", Options{Kind: VLLM}, family("gauge", "vllm:x", " 1"), false, []Kind{VLLM}},
+		{"a family of another type", Options{Kind: NIM}, family("histogram", "num_requests_running", ""), false, []Kind{NIM}},
+		{"those of the engine inside", Options{Kind: Dynamo}, family("gauge", "vllm:x", " 1"), false, []Kind{Dynamo, VLLM}},
+		{"those of the engine in Ray", Options{Kind: Ray}, family("gauge", "ray_vllm_x", " 1"), false, []Kind{VLLM}},
+		{"Ray without an engine", Options{Kind: Ray}, family("gauge", "ray_x", " 1"), true, nil},
+		{"whatever generic is", Options{Kind: Generic}, gpus, false, nil},
+	} {
+		got := mapText(t, &tt.options, tt.page)
+		if diff := cmp.Diff(tt.kinds, got.Kinds); diff != "" || got.Foreign != tt.foreign {
+			t.Errorf("%s: foreign %v, want %v, kinds (-want +got):\n%s", tt.name, got.Foreign, tt.foreign, diff)
+		}
+	}
+	if New(Options{Kind: VLLM, Rules: []Rule{rule}}).Map(&exposition.Page{}).Foreign {
+		t.Error("a page without families is foreign, want one that says nothing")
+	}
+}
+
 func TestKindsAreToldAgainWhenThePageHasOtherFamilies(t *testing.T) {
 	t.Parallel()
 	m := New(Options{Kind: Auto, Model: "m"})

@@ -12,7 +12,7 @@ import (
 type plan struct {
 	hash   uint64
 	names  map[string]int // families by canonical name
-	kinds  []Kind // whose tables are used
+	kinds  []Kind         // whose tables are used
 	steps  []step
 	passed []passed
 	// See Result.
