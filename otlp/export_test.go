@@ -1,8 +1,10 @@
 package otlp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -132,6 +134,8 @@ func TestACollectorThatComesBackGetsWhatItMissed(t *testing.T) {
 	c.Temporality = Delta
 	value := 1.
 	e := newExporter(t, c, oneCounter(&value))
+	var log bytes.Buffer
+	e.logger = slog.New(slog.NewTextHandler(&log, nil))
 	e.export(t.Context())
 	stop()
 	for range 3 {
@@ -152,6 +156,10 @@ func TestACollectorThatComesBackGetsWhatItMissed(t *testing.T) {
 	}
 	if total != 4 {
 		t.Errorf("got %v in all, want 4", total)
+	}
+	e.export(t.Context())
+	if told := strings.Count(log.String(), "metrics arrive again"); told != 1 {
+		t.Errorf("it was told %d times that they do again, want once:\n%s", told, log.String())
 	}
 }
 

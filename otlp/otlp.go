@@ -55,6 +55,7 @@ type Exporter struct {
 	tracers  *sdktrace.TracerProvider // nil = no spans
 	queue    *spanQueue
 	scope    instrumentation.Scope
+	failing  bool // the last export failed; only Run looks at it
 }
 
 var _ collector.Collector = (*Exporter)(nil)

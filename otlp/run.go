@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 // lastWords is how long sending goes on after the end.
@@ -21,6 +24,7 @@ func (e *Exporter) Run(ctx context.Context) {
 		return
 	}
 	defer e.wire.close(e.logger)
+	e.logger.Info("series are sent over OTLP", slog.String("endpoint", secret.RedactURL(e.config.Endpoint)), slog.Duration("interval", e.config.Interval))
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, end) })()
@@ -58,8 +62,13 @@ func (e *Exporter) export(ctx context.Context) {
 	err := e.guarded(ctx)
 	if err == nil {
 		e.tally.exported(success, e.now())
+		if e.failing {
+			e.logger.Info("metrics arrive again over OTLP")
+		}
+		e.failing = false
 		return
 	}
+	e.failing = true
 	e.tally.exported(failure, e.now())
 	e.warnings.warn("metrics did not arrive, the next export has them", err)
 }

@@ -134,6 +134,9 @@ func TestCountersThatAllVanishSayNothingUntilSomeAreBack(t *testing.T) {
 	onlyPrompts := collector.NewBuilder(historyTable())
 	onlyPrompts.Add("aiperf_server_prompt_tokens_total", 3)
 	none := &mapping.Result{}
+	since := func(started float64, p *mapping.Result) *mapping.Result {
+		return &mapping.Result{Normalised: p.Normalised, Started: started}
+	}
 	for name, tc := range map[string]struct {
 		pages    []*mapping.Result
 		restarts float64
@@ -144,9 +147,8 @@ func TestCountersThatAllVanishSayNothingUntilSomeAreBack(t *testing.T) {
 		"other families, as after they were renamed": {[]*mapping.Result{page("0", 5), {Normalised: onlyPrompts.Families()}}, 0},
 		"other labels, and more":                     {[]*mapping.Result{page("0", 5), page("1", 6)}, 0},
 		"other labels, and less":                     {[]*mapping.Result{page("0", 5), page("1", 4)}, 1},
-		"they fell, and were told anew by the start": {[]*mapping.Result{
-			{Normalised: page("0", 5).Normalised, Started: 1000}, {Started: 2000}, {Normalised: page("0", 4).Normalised, Started: 2000},
-			{Normalised: page("0", 3).Normalised, Started: 2000},
+		"the start has told the restart before": {[]*mapping.Result{
+			since(1000, page("0", 5)), since(2000, none), since(2000, page("0", 4)), since(2000, page("0", 3)),
 		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -72,7 +72,7 @@ func TestAPageOfAnotherServerIsForeign(t *testing.T) {
 		{"unless it is passed through", Options{Kind: Auto, Passthrough: Passthrough{Allow: []string{"DCGM_.*"}}}, gpus, false, nil},
 		{"or a rule names one of its families", Options{Kind: VLLM, Rules: []Rule{rule}}, gpus, false, []Kind{VLLM}},
 		{"families that no row names", Options{Kind: VLLM}, family("gauge", "vllm:x", " 1"), false, []Kind{VLLM}},
-		{"a family of another type", Options{Kind: NIM}, family("histogram", "num_requests_running", ""), false, []Kind{NIM}},
+		{"a family of another type", Options{Kind: NIM}, family("histogram", "num_requests_running", " 1"), false, []Kind{NIM}},
 		{"those of the engine inside", Options{Kind: Dynamo}, family("gauge", "vllm:x", " 1"), false, []Kind{Dynamo, VLLM}},
 		{"those of the engine in Ray", Options{Kind: Ray}, family("gauge", "ray_vllm_x", " 1"), false, []Kind{VLLM}},
 		{"Ray without an engine", Options{Kind: Ray}, family("gauge", "ray_x", " 1"), true, nil},
