@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -68,6 +69,32 @@ type URL string
 
 // Reveal gives the address.
 func (u URL) Reveal() string { return string(u) }
+
+// Address reads the address as users write it: without a scheme it is http; a fragment goes nowhere. Errors do not quote it, nor any part of it that may be a
+// password: net/url takes one with a slash for a port, and says so.
+func (u URL) Address() (*url.URL, error) {
+	parsed, _, err := parseURL(string(u))
+	switch {
+	case err != nil && strings.Contains(string(u), "@"):
+		return nil, errors.New("is not a URL, perhaps because of a character in the password that must be escaped, as %2F for a slash")
+	case err != nil:
+		if parse, ok := errors.AsType[*url.Error](err); ok {
+			err = parse.Err // without the URL
+		}
+		return nil, fmt.Errorf("is not a URL: %w", err)
+	case parsed.Scheme != "http" && parsed.Scheme != "https":
+		return nil, fmt.Errorf("scheme must be http or https, got %q", parsed.Scheme)
+	case parsed.Hostname() == "":
+		return nil, errors.New("has no host")
+	}
+	if port := parsed.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return nil, fmt.Errorf("port must be 1 to 65535, got %q", port)
+		}
+	}
+	parsed.Fragment, parsed.RawFragment = "", ""
+	return parsed, nil
+}
 
 // Public gives scheme, host and path; "" if the text is not a URL, because then nobody knows where the secret is.
 func (u URL) Public() string {

@@ -125,3 +125,32 @@ func urlPath(s string) string {
 	}
 	return s
 }
+
+func TestAddressIsThatOfAnHTTPServer(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"h:8000/metrics":                 "http://h:8000/metrics",
+		"https://u:p@h/x?key=s#fragment": "https://u:p@h/x?key=s",
+		"[::1]:9400":                     "http://[::1]:9400",
+		"h/a://b":                        "http://h/a://b",
+	} {
+		got, err := URL(raw).Address()
+		if err != nil || got.String() != want {
+			t.Errorf("%s is %v, %v, want %s", raw, got, err, want)
+		}
+	}
+	for raw, want := range map[string]string{
+		"ftp://h":          `scheme must be http or https, got "ftp"`,
+		"http://":          "has no host",
+		"http://h:0":       `port must be 1 to 65535, got "0"`,
+		"http://u:p w@%zz": "is not a URL",
+	} {
+		_, err := URL(raw).Address()
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s gives %v, want %s", raw, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "p w") {
+			t.Errorf("%v quotes a password", err)
+		}
+	}
+}

@@ -1,9 +1,7 @@
 package gpu
 
 import (
-	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -141,20 +139,11 @@ func (e *ExporterConfig) validate(path string) []error {
 	return errs
 }
 
-// address is a URL as it is asked: http where it has no scheme, /metrics where it has no path. Errors do not quote it, it may hold a credential.
+// address is a URL as it is asked: /metrics where it has no path. Errors do not quote it, it may hold a credential.
 func address(u secret.URL) (string, error) {
-	raw := u.Reveal()
-	if scheme, _, found := strings.Cut(raw, "://"); !found || strings.ContainsAny(scheme, "/?#") {
-		raw = "http://" + raw
-	}
-	parsed, err := url.Parse(raw)
-	switch {
-	case err != nil:
-		return "", errors.New("is not a URL")
-	case parsed.Scheme != "http" && parsed.Scheme != "https":
-		return "", fmt.Errorf("scheme must be http or https, got %q", parsed.Scheme)
-	case parsed.Hostname() == "":
-		return "", errors.New("has no host")
+	parsed, err := u.Address()
+	if err != nil {
+		return "", err
 	}
 	if parsed.Path == "" || parsed.Path == "/" {
 		parsed.Path = "/metrics"

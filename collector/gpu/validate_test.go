@@ -34,7 +34,8 @@ func TestConfigIsChecked(t *testing.T) {
 		{"addresses that are none, without showing what is in them", func(c *Config) {
 			c.DCGM.URLs = []secret.URL{"ftp://user:word@node", "http://", "http://user:wo%zz@node", "http://u:word@node/x", "http://u:word@node/x"}
 		}, []string{
-			`g.dcgm.urls[0]: scheme must be http or https, got "ftp"`, "g.dcgm.urls[1]: has no host", "g.dcgm.urls[2]: is not a URL", "g.dcgm.urls[4]: http://node/x is there twice",
+			`g.dcgm.urls[0]: scheme must be http or https, got "ftp"`, "g.dcgm.urls[1]: has no host", "g.dcgm.urls[2]: is not a URL, perhaps because of a character in the password that must be escaped, as %2F for a slash",
+			"g.dcgm.urls[4]: http://node/x is there twice",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

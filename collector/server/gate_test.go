@@ -9,6 +9,8 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 func labelOf(m *dto.Metric, name string) string {
@@ -51,7 +53,7 @@ func TestOnlyHTTPSOnPublicAddressesIsLeftAlone(t *testing.T) {
 		"https://[2606:4700::1]":     false,
 		"https://localhost.unknown":  false,
 	} {
-		u, err := parseAddress(raw)
+		u, err := secret.URL(raw).Address()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +66,7 @@ func TestOnlyHTTPSOnPublicAddressesIsLeftAlone(t *testing.T) {
 
 func TestANameIsLookedUpUntilThatSucceedsOnce(t *testing.T) {
 	t.Parallel()
-	u, err := parseAddress("https://late.example")
+	u, err := secret.URL("https://late.example").Address()
 	if err != nil {
 		t.Fatal(err)
 	}

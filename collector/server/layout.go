@@ -8,6 +8,7 @@ import (
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 // sourceKey is what pages have in common that one source may read.
@@ -61,7 +62,7 @@ func (c *Collector) replicas(t *Target) ([]*replica, error) {
 		urls = URLs{t.Config.MetricsURL}
 	}
 	if len(urls) == 0 {
-		endpoint, err := parseAddress(t.URL)
+		endpoint, err := secret.URL(t.URL).Address()
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +79,7 @@ func (c *Collector) replicas(t *Target) ([]*replica, error) {
 	sharing := map[string]int{} // replicas by host and port
 	for i, raw := range urls {
 		var err error
-		if parsed[i], err = parseAddress(raw.Reveal()); err != nil {
+		if parsed[i], err = raw.Address(); err != nil {
 			return nil, err
 		}
 		sharing[hostPort(parsed[i])]++

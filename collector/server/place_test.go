@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 // listing is one place a line, as it is asked for.
@@ -67,7 +68,7 @@ http://h:8000/api/ps models after [not_found]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			endpoint, err := parseAddress(tc.url)
+			endpoint, err := secret.URL(tc.url).Address()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +82,7 @@ http://h:8000/api/ps models after [not_found]`,
 
 func TestEveryKindHasPlaces(t *testing.T) {
 	t.Parallel()
-	endpoint, err := parseAddress("http://h")
+	endpoint, err := secret.URL("http://h").Address()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestInstancesAreNamedByHostAndPort(t *testing.T) {
 	for raw, want := range map[string]string{
 		"http://h/metrics": "h:80", "https://H.example/x": "h.example:443", "h:8000": "h:8000", "http://[FD00::1]": "[fd00::1]:80", "https://u:p@h:1/": "h:1",
 	} {
-		u, err := parseAddress(raw)
+		u, err := secret.URL(raw).Address()
 		if err != nil {
 			t.Fatal(err)
 		}

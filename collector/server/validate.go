@@ -63,7 +63,7 @@ func (c *TargetConfig) Validate(path string) []error {
 }
 
 func validateURL(path string, u secret.URL) []error {
-	if _, err := parseAddress(u.Reveal()); err != nil {
+	if _, err := u.Address(); err != nil {
 		return []error{invalid.Key(path, "%v", err)}
 	}
 	return nil
@@ -75,7 +75,7 @@ func validateURLs(path string, urls []secret.URL) []error {
 	first := map[string]int{}
 	for i, u := range urls {
 		key := fmt.Sprintf("%s[%d]", path, i)
-		parsed, err := parseAddress(u.Reveal())
+		parsed, err := u.Address()
 		if err != nil {
 			errs = append(errs, invalid.Key(key, "%v", err))
 			continue

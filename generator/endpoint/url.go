@@ -106,7 +106,10 @@ func parseBase(base string) (*url.URL, error) {
 		base = "http://" + base
 	}
 	u, err := url.Parse(base)
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(base, "@"): // net/url takes a password with a slash for a port, and quotes it
+		return nil, errors.New("is not a URL, perhaps because of a character in the password that must be escaped, as %2F for a slash")
+	case err != nil:
 		if parse, ok := errors.AsType[*url.Error](err); ok {
 			err = parse.Err // without the URL
 		}

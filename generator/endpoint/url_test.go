@@ -65,7 +65,8 @@ func TestBadURLsAreRefusedWithoutQuotingThem(t *testing.T) {
 		{"a port that is too great", "http://h:65536", `targets[0].url: port must be 1 to 65535, got "65536"`},
 		{"a port of many digits", "http://h:99999999999999999999", `targets[0].url: port must be 1 to 65535, got "99999999999999999999"`},
 		{"a colon without a port", "http://h:", `targets[0].url: port must be 1 to 65535, got ""`},
-		{"a port that is no number", "http://secret@h:x1", `targets[0].url: is not a URL: invalid port ":x1" after host`},
+		{"a port that is no number", "http://h:x1", `targets[0].url: is not a URL: invalid port ":x1" after host`},
+		{"a password with a slash", "http://joe:sec/ret@h", `targets[0].url: is not a URL, perhaps because of a character in the password that must be escaped, as %2F for a slash`},
 		{"a bad escape in the path", "http://h/secret%zz", `targets[0].url: is not a URL: invalid URL escape "%zz"`},
 		{"a fragment", "http://h/#secret", "targets[0].url: must not have a fragment"},
 	} {
