@@ -32,11 +32,11 @@ help: ## list the targets
 build: ## bin/aiperf-exporter, reproducible
 	go build -trimpath -ldflags '$(ldflags)' -o $(binary) ./cmd/aiperf-exporter
 
-portable: ## the program without cgo, without NVML, and for other systems
+portable: ## the program without cgo, without NVML, for macOS, and the rooms that read others for Windows
 	CGO_ENABLED=0 go build -o /dev/null ./cmd/aiperf-exporter
 	go build -tags nonvml -o /dev/null ./cmd/aiperf-exporter
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/aiperf-exporter
-	CGO_ENABLED=0 GOOS=windows go build -o /dev/null ./cmd/aiperf-exporter
+	CGO_ENABLED=0 GOOS=windows go build ./collector/... ./otlp/...
 
 test: ## vet and unit tests
 	go vet ./... && go test ./...
