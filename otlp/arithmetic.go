@@ -13,6 +13,16 @@ type sumPoints struct{}
 
 type sumPoint = metricdata.DataPoint[float64]
 
+func (sumPoints) newGroup(began time.Time) series { return newGroup(sumPoints{}, began) }
+
+func (sumPoints) points(data metricdata.Aggregation) []sumPoint {
+	return data.(metricdata.Sum[float64]).DataPoints
+}
+
+func (sumPoints) differences(points []sumPoint) metricdata.Aggregation {
+	return metricdata.Sum[float64]{Temporality: metricdata.DeltaTemporality, IsMonotonic: true, DataPoints: points}
+}
+
 func (sumPoints) attributes(p *sumPoint) attribute.Set    { return p.Attributes }
 func (sumPoints) times(p *sumPoint) (start, at time.Time) { return p.StartTime, p.Time }
 func (sumPoints) empty(p *sumPoint) bool                  { return p.Value == 0 }
@@ -39,6 +49,16 @@ func withValue(p *sumPoint, value float64) sumPoint {
 type histogramPoints struct{}
 
 type histogramPoint = metricdata.HistogramDataPoint[float64]
+
+func (histogramPoints) newGroup(began time.Time) series { return newGroup(histogramPoints{}, began) }
+
+func (histogramPoints) points(data metricdata.Aggregation) []histogramPoint {
+	return data.(metricdata.Histogram[float64]).DataPoints
+}
+
+func (histogramPoints) differences(points []histogramPoint) metricdata.Aggregation {
+	return metricdata.Histogram[float64]{Temporality: metricdata.DeltaTemporality, DataPoints: points}
+}
 
 func (histogramPoints) attributes(p *histogramPoint) attribute.Set    { return p.Attributes }
 func (histogramPoints) times(p *histogramPoint) (start, at time.Time) { return p.StartTime, p.Time }
@@ -97,38 +117,6 @@ func after(from time.Time, exemplars []metricdata.Exemplar[float64]) []metricdat
 		if e.Time.IsZero() || e.Time.After(from) {
 			out = append(out, e)
 		}
-	}
-	return out
-}
-
-// floatSum is the same with numbers of the one kind that is reckoned with; whole ones below 2^53 stay exact.
-func floatSum(s metricdata.Sum[int64]) metricdata.Sum[float64] {
-	out := metricdata.Sum[float64]{Temporality: s.Temporality, IsMonotonic: s.IsMonotonic}
-	for _, p := range s.DataPoints {
-		out.DataPoints = append(out.DataPoints, sumPoint{
-			Attributes: p.Attributes, StartTime: p.StartTime, Time: p.Time, Value: float64(p.Value), Exemplars: floatExemplars(p.Exemplars),
-		})
-	}
-	return out
-}
-
-func floatHistogram(h metricdata.Histogram[int64]) metricdata.Histogram[float64] {
-	out := metricdata.Histogram[float64]{Temporality: h.Temporality}
-	for _, p := range h.DataPoints {
-		out.DataPoints = append(out.DataPoints, histogramPoint{
-			Attributes: p.Attributes, StartTime: p.StartTime, Time: p.Time, Count: p.Count, Sum: float64(p.Sum),
-			Bounds: p.Bounds, BucketCounts: p.BucketCounts, Exemplars: floatExemplars(p.Exemplars),
-		})
-	}
-	return out
-}
-
-func floatExemplars(exemplars []metricdata.Exemplar[int64]) []metricdata.Exemplar[float64] {
-	out := make([]metricdata.Exemplar[float64], 0, len(exemplars))
-	for _, e := range exemplars {
-		out = append(out, metricdata.Exemplar[float64]{
-			FilteredAttributes: e.FilteredAttributes, Time: e.Time, Value: float64(e.Value), SpanID: e.SpanID, TraceID: e.TraceID,
-		})
 	}
 	return out
 }

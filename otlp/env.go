@@ -67,12 +67,15 @@ func FromEnvironment(environ []string, written func(key string) bool) (Config, [
 		}
 	}
 	c.ForgetIdleCertificates()
-	_, err := env.disabled()
-	errs = appendError(errs, err)
-	_, err = env.exemplars()
-	errs = appendError(errs, err)
-	_, err = env.resource()
-	return c, appendError(errs, err)
+	_, disabled := env.disabled()
+	_, exemplars := env.exemplars()
+	_, resource := env.resource()
+	for _, err := range []error{disabled, exemplars, resource} {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return c, errs
 }
 
 // ForgetIdleCertificates takes certificates away from a connection without TLS: in the environment they may be set for all programs of a cluster,
@@ -81,13 +84,6 @@ func (c *Config) ForgetIdleCertificates() {
 	if to, err := parseEndpoint(c.Endpoint, c.Insecure); err == nil && to.plain {
 		c.TLS = TLSConfig{}
 	}
-}
-
-func appendError(errs []error, err error) []error {
-	if err == nil {
-		return errs
-	}
-	return append(errs, err)
 }
 
 // environment has the variables that are set, without the space around their values.

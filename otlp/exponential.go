@@ -79,13 +79,16 @@ func sparseOf(spans []*dto.BucketSpan, deltas []int64) sparse {
 	return out
 }
 
-// excess is how often two neighbours must become one until there are no more than maxBuckets.
-func (s sparse) excess() (by int) {
+func (s sparse) excess() int {
 	if len(s) == 0 {
 		return 0
 	}
-	first, last := int64(s[0].index), int64(s[len(s)-1].index)
-	for ; last>>by-first>>by >= maxBuckets; by++ {
+	return excess(s[0].index, s[len(s)-1].index)
+}
+
+// excess is how often two neighbours must become one until there are no more than maxBuckets from the first to the last.
+func excess(first, last int32) (by int) {
+	for ; int64(last>>by)-int64(first>>by) >= maxBuckets; by++ {
 	}
 	return by
 }

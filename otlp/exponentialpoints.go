@@ -13,6 +13,18 @@ type exponentialPoints struct{}
 
 type exponentialPoint = metricdata.ExponentialHistogramDataPoint[float64]
 
+func (exponentialPoints) newGroup(began time.Time) series {
+	return newGroup(exponentialPoints{}, began)
+}
+
+func (exponentialPoints) points(data metricdata.Aggregation) []exponentialPoint {
+	return data.(metricdata.ExponentialHistogram[float64]).DataPoints
+}
+
+func (exponentialPoints) differences(points []exponentialPoint) metricdata.Aggregation {
+	return metricdata.ExponentialHistogram[float64]{Temporality: metricdata.DeltaTemporality, DataPoints: points}
+}
+
 func (exponentialPoints) attributes(p *exponentialPoint) attribute.Set    { return p.Attributes }
 func (exponentialPoints) times(p *exponentialPoint) (start, at time.Time) { return p.StartTime, p.Time }
 func (exponentialPoints) empty(p *exponentialPoint) bool                  { return p.Count == 0 }
@@ -42,7 +54,7 @@ func (exponentialPoints) plus(a, b *exponentialPoint) exponentialPoint {
 	add := func(a, b uint64) uint64 { return a + b }
 	out.PositiveBucket = combined(second.PositiveBucket, first.PositiveBucket, add)
 	out.NegativeBucket = combined(second.NegativeBucket, first.NegativeBucket, add)
-	by := max(excess(out.PositiveBucket), excess(out.NegativeBucket))
+	by := max(excess(ends(out.PositiveBucket)), excess(ends(out.NegativeBucket)))
 	return coarser(&out, out.Scale-int32(by))
 }
 
@@ -79,24 +91,17 @@ func merged(b metricdata.ExponentialBucket, by int) metricdata.ExponentialBucket
 	if len(b.Counts) == 0 {
 		return b
 	}
-	last := b.Offset + int32(len(b.Counts)) - 1
-	out := metricdata.ExponentialBucket{Offset: b.Offset >> by}
-	out.Counts = make([]uint64, last>>by-out.Offset+1)
+	first, last := ends(b)
+	out := metricdata.ExponentialBucket{Offset: first >> by, Counts: make([]uint64, last>>by-first>>by+1)}
 	for i, n := range b.Counts {
 		out.Counts[(b.Offset+int32(i))>>by-out.Offset] += n
 	}
 	return out
 }
 
-// excess is how often neighbours must be merged until there are no more than maxBuckets.
-func excess(b metricdata.ExponentialBucket) (by int) {
-	if len(b.Counts) == 0 {
-		return 0
-	}
-	first, last := int64(b.Offset), int64(b.Offset)+int64(len(b.Counts))-1
-	for ; last>>by-first>>by >= maxBuckets; by++ {
-	}
-	return by
+// ends are the first bucket and the last.
+func ends(b metricdata.ExponentialBucket) (first, last int32) {
+	return b.Offset, b.Offset + int32(len(b.Counts)) - 1
 }
 
 // swallowed takes out the buckets that lie within the bucket of zero, and gives how much was in them.

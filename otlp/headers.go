@@ -46,10 +46,8 @@ func (h *headers) now() (metadata.MD, error) {
 		if text, err = readHeaders(h.path); err != nil {
 			return h.known, err
 		}
-		if h.known != nil && bytes.Equal(text, h.text) {
-			return h.known, nil
-		}
-	} else if h.known != nil {
+	}
+	if h.known != nil && bytes.Equal(text, h.text) {
 		return h.known, nil
 	}
 	written, err := parseHeaders(text)

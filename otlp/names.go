@@ -87,8 +87,8 @@ func ofRuntime(family string) bool {
 // shortName is a name without its unit.
 func shortName(s *metrics.Series) string {
 	name := withoutTotal(s.Name, s.Kind)
-	if u := suffixed[s.Unit]; u.suffix != "" && hasUnit(s) {
-		name = strings.TrimSuffix(name, u.suffix)
+	if hasUnit(s) {
+		name = strings.TrimSuffix(name, suffixed[s.Unit].suffix)
 	}
 	return dotted(name)
 }

@@ -136,8 +136,8 @@ func (e *Exporter) open() (err error) {
 	return nil
 }
 
-// Meter is where instruments are made whose values are sent, beside the series of the Gatherer; nil = nothing is sent. Histograms have the
-// bounds that their instruments advise, whatever the configuration says of the form.
+// Meter is where instruments are made whose values are sent, beside the series of the Gatherer; nil = nothing is sent. Only those of float64
+// are. Histograms have the bounds that their instruments advise, whatever the configuration says of the form.
 func (e *Exporter) Meter() metric.Meter {
 	if e.meters == nil {
 		return nil

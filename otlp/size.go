@@ -23,16 +23,10 @@ const (
 // sizesOf are the sizes of the points of a metric.
 func sizesOf(data metricdata.Aggregation) []int {
 	switch data := data.(type) {
-	case metricdata.Gauge[int64]:
-		return each(data.DataPoints, numberSize)
 	case metricdata.Gauge[float64]:
-		return each(data.DataPoints, numberSize)
-	case metricdata.Sum[int64]:
 		return each(data.DataPoints, numberSize)
 	case metricdata.Sum[float64]:
 		return each(data.DataPoints, numberSize)
-	case metricdata.Histogram[int64]:
-		return each(data.DataPoints, explicitSize)
 	case metricdata.Histogram[float64]:
 		return each(data.DataPoints, explicitSize)
 	case metricdata.ExponentialHistogram[float64]:
@@ -51,11 +45,11 @@ func each[P any](points []P, size func(*P) int) []int {
 	return out
 }
 
-func numberSize[N int64 | float64](p *metricdata.DataPoint[N]) int {
+func numberSize(p *metricdata.DataPoint[float64]) int {
 	return numberBytes + setSize(&p.Attributes) + exemplarsSize(p.Exemplars)
 }
 
-func explicitSize[N int64 | float64](p *metricdata.HistogramDataPoint[N]) int {
+func explicitSize(p *histogramPoint) int {
 	return histogramBytes + setSize(&p.Attributes) + fixedBytes*(len(p.Bounds)+len(p.BucketCounts)) + exemplarsSize(p.Exemplars)
 }
 
@@ -67,7 +61,7 @@ func summarySize(p *metricdata.SummaryDataPoint) int {
 	return histogramBytes + setSize(&p.Attributes) + quantileBytes*len(p.QuantileValues)
 }
 
-func exemplarsSize[N int64 | float64](exemplars []metricdata.Exemplar[N]) int {
+func exemplarsSize(exemplars []metricdata.Exemplar[float64]) int {
 	n := 0
 	for i := range exemplars {
 		n += exemplarBytes

@@ -55,19 +55,10 @@ func (s *splitter) put(scope *instrumentation.Scope, m metricdata.Metrics) {
 // cut is a metric with a part of its points.
 func cut(data metricdata.Aggregation, from, to int) metricdata.Aggregation {
 	switch data := data.(type) {
-	case metricdata.Gauge[int64]:
-		data.DataPoints = data.DataPoints[from:to:to]
-		return data
 	case metricdata.Gauge[float64]:
 		data.DataPoints = data.DataPoints[from:to:to]
 		return data
-	case metricdata.Sum[int64]:
-		data.DataPoints = data.DataPoints[from:to:to]
-		return data
 	case metricdata.Sum[float64]:
-		data.DataPoints = data.DataPoints[from:to:to]
-		return data
-	case metricdata.Histogram[int64]:
 		data.DataPoints = data.DataPoints[from:to:to]
 		return data
 	case metricdata.Histogram[float64]:

@@ -239,7 +239,7 @@ func TestNothingIsKeptOfMetricsThatAreGone(t *testing.T) {
 	for range remembered + 1 {
 		d.arrived(d.turn(nil))
 	}
-	if n := len(d.sums) + len(d.order); n != 0 {
+	if n := len(d.metrics) + len(d.order); n != 0 {
 		t.Errorf("got %d entries, want none", n)
 	}
 }
@@ -255,7 +255,7 @@ func TestWhatNeverArrivesOfSeriesThatAreGoneIsForgottenAfterAll(t *testing.T) {
 		t.Errorf("got %d metrics after a day, want the one that is still owed", n)
 	}
 	d.turn(nil)
-	if n := len(d.sums) + len(d.order); n != 0 {
+	if n := len(d.metrics) + len(d.order); n != 0 {
 		t.Errorf("got %d entries, want none", n)
 	}
 }
@@ -289,12 +289,12 @@ func TestLowMemoryLeavesCountersCumulative(t *testing.T) {
 	t.Parallel()
 	given := []metricdata.Metrics{
 		counter(reading, map[string]float64{"a": 1}, nil)[0].Metrics[0],
-		{Name: "h", Data: metricdata.Histogram[int64]{
-			Temporality: metricdata.CumulativeTemporality, DataPoints: []metricdata.HistogramDataPoint[int64]{{Count: 1, Sum: 3, BucketCounts: []uint64{1}}},
+		{Name: "h", Data: metricdata.Histogram[float64]{
+			Temporality: metricdata.CumulativeTemporality, DataPoints: []histogramPoint{{Count: 1, Sum: 3, BucketCounts: []uint64{1}}},
 		}},
-		{Name: "g", Data: metricdata.Gauge[int64]{}},
+		{Name: "g", Data: metricdata.Gauge[float64]{}},
 		{Name: "s", Data: metricdata.Summary{}},
-		{Name: "u", Data: metricdata.Sum[int64]{Temporality: metricdata.CumulativeTemporality}},
+		{Name: "u", Data: metricdata.Sum[float64]{Temporality: metricdata.CumulativeTemporality}},
 	}
 	for temporality, want := range map[Temporality][]metricdata.Temporality{
 		Delta:     {metricdata.DeltaTemporality, metricdata.DeltaTemporality, 0, 0, metricdata.CumulativeTemporality},
@@ -305,8 +305,6 @@ func TestLowMemoryLeavesCountersCumulative(t *testing.T) {
 		for _, m := range out[0].Metrics {
 			switch data := m.Data.(type) {
 			case metricdata.Sum[float64]:
-				got = append(got, data.Temporality)
-			case metricdata.Sum[int64]:
 				got = append(got, data.Temporality)
 			case metricdata.Histogram[float64]:
 				got = append(got, data.Temporality)

@@ -4,10 +4,15 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
 // arithmetic is how points of one kind are reckoned with. Nobody changes a point.
 type arithmetic[P any] interface {
+	// points are those of a metric.
+	points(data metricdata.Aggregation) []P
+	// differences is the metric with points that are such.
+	differences(points []P) metricdata.Aggregation
 	attributes(p *P) attribute.Set
 	times(p *P) (start, at time.Time)
 	// restarted tells whether counting began anew between two readings of a series.
@@ -21,12 +26,15 @@ type arithmetic[P any] interface {
 	over(p *P, from, to time.Time) P
 }
 
-// group is all series of one metric.
+// group is all series of one metric. It implements series.
 type group[P any] struct {
-	header header
 	how    arithmetic[P]
 	began  time.Time // of this process
 	tracks map[attribute.Distinct]*track[P]
+}
+
+func newGroup[P any](how arithmetic[P], began time.Time) *group[P] {
+	return &group[P]{how: how, began: began, tracks: map[attribute.Distinct]*track[P]{}}
 }
 
 // track is one series.
@@ -39,13 +47,14 @@ type track[P any] struct {
 	round uint64    // in which it was last there
 }
 
-// turn gives what is new of each series.
-func (g *group[P]) turn(points []P, round uint64) []P {
+// turn implements series.
+func (g *group[P]) turn(data metricdata.Aggregation, round uint64) metricdata.Aggregation {
+	points := g.how.points(data)
 	out := make([]P, 0, len(points))
 	for i := range points {
 		out = append(out, g.see(&points[i], round))
 	}
-	return out
+	return g.how.differences(out)
 }
 
 // see notes a reading and gives what is new.
@@ -101,8 +110,9 @@ const remembered = 240
 // longer must not make this program grow.
 const owed = 5760
 
-// gone gives what has not arrived of series that are not there any more. Those of which everything has are forgotten after a while.
-func (g *group[P]) gone(round uint64) (out []P) {
+// gone implements series. Those of which everything has arrived are forgotten after a while.
+func (g *group[P]) gone(round uint64) (data metricdata.Aggregation, some bool) {
+	var out []P
 	for key, t := range g.tracks {
 		if t.round == round {
 			continue
@@ -117,11 +127,15 @@ func (g *group[P]) gone(round uint64) (out []P) {
 		}
 		out = append(out, g.how.over(p, t.since, t.at))
 	}
-	return out
+	if len(out) > 0 {
+		data = g.how.differences(out)
+	}
+	return data, len(g.tracks) > 0
 }
 
-// arrived notes which series have.
-func (g *group[P]) arrived(points []P) {
+// arrived implements series.
+func (g *group[P]) arrived(data metricdata.Aggregation) {
+	points := g.how.points(data)
 	for i := range points {
 		attributes := g.how.attributes(&points[i])
 		if t := g.tracks[attributes.Equivalent()]; t != nil {

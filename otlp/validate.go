@@ -43,7 +43,7 @@ func (c *Config) Validate(path string) []error {
 	if !c.Histogram.Valid() {
 		errs = append(errs, invalid.Key(path+".histogram", "must be exponential or explicit, got %q", c.Histogram))
 	}
-	if slices.Contains(slices.Collect(maps.Keys(c.ResourceAttributes)), "") {
+	if _, nameless := c.ResourceAttributes[""]; nameless {
 		errs = append(errs, invalid.Key(path+".resource_attributes", "must have no empty names"))
 	}
 	if c.MaxRequestSize < minRequestSize || c.MaxRequestSize > maxRequestSize {

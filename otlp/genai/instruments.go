@@ -27,7 +27,7 @@ const (
 	gapSeries   = "aiperf_inter_chunk_latency_seconds"
 )
 
-// instruments are those of a generation.
+// instruments are those of a generation. All are of float64, as everything that is sent; whole numbers below 2^53 stay exact.
 type instruments struct {
 	inference, other, firstChunk, perChunk metric.Float64Histogram
 	input, output                          tokenInstruments
@@ -36,35 +36,32 @@ type instruments struct {
 // tokenInstruments count tokens of a kind.
 type tokenInstruments struct {
 	names      *tokenNames
-	perRequest metric.Int64Histogram
-	total      metric.Int64Counter // nil = the generation has none
+	perRequest metric.Float64Histogram
+	total      metric.Float64Counter // nil = the generation has none
 }
 
 func newInstruments(meter metric.Meter, g *generation, slos []metrics.SLO) (*instruments, error) {
 	var errs []error
-	duration := func(name, description string, bounds []float64) metric.Float64Histogram {
-		made, err := meter.Float64Histogram(name, metric.WithDescription(description), metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(bounds...))
+	histogram := func(name, description, unit string, bounds []float64) metric.Float64Histogram {
+		made, err := meter.Float64Histogram(name, metric.WithDescription(description), metric.WithUnit(unit), metric.WithExplicitBucketBoundaries(bounds...))
 		errs = append(errs, err)
 		return made
 	}
 	tokens := func(names *tokenNames) tokenInstruments {
-		made := tokenInstruments{names: names}
-		var err error
-		made.perRequest, err = meter.Int64Histogram(names.perRequest, metric.WithDescription(names.description), metric.WithUnit("{token}"),
-			metric.WithExplicitBucketBoundaries(boundsTokens...))
-		errs = append(errs, err)
+		made := tokenInstruments{names: names, perRequest: histogram(names.perRequest, names.description, "{token}", boundsTokens)}
 		if names.total != "" {
-			made.total, err = meter.Int64Counter(names.total, metric.WithDescription(names.description), metric.WithUnit("{token}"))
+			var err error
+			made.total, err = meter.Float64Counter(names.total, metric.WithDescription(names.description), metric.WithUnit("{token}"))
 			errs = append(errs, err)
 		}
 		return made
 	}
 	whole := genaiconv.ClientOperationDuration{}.Description()
 	all := &instruments{
-		inference:  duration(g.inference, whole, boundsDuration),
-		other:      duration(g.other, whole, boundsDuration),
-		firstChunk: duration(g.firstChunk, genaiconv.ClientOperationTimeToFirstChunk{}.Description(), boundsOf(firstSeries, slos)),
-		perChunk:   duration(g.perChunk, genaiconv.ClientOperationTimePerOutputChunk{}.Description(), boundsOf(gapSeries, slos)),
+		inference:  histogram(g.inference, whole, "s", boundsDuration),
+		other:      histogram(g.other, whole, "s", boundsDuration),
+		firstChunk: histogram(g.firstChunk, genaiconv.ClientOperationTimeToFirstChunk{}.Description(), "s", boundsOf(firstSeries, slos)),
+		perChunk:   histogram(g.perChunk, genaiconv.ClientOperationTimePerOutputChunk{}.Description(), "s", boundsOf(gapSeries, slos)),
 		input:      tokens(&g.input),
 		output:     tokens(&g.output),
 	}
@@ -92,10 +89,10 @@ type measured struct {
 }
 
 type measuredTokens struct {
-	perRequest metric.Int64Histogram
-	request    []metric.RecordOption
-	total      metric.Int64Counter
-	sum        []metric.AddOption
+	*tokenInstruments
+
+	request []metric.RecordOption
+	sum     []metric.AddOption
 }
 
 // of makes those of a target with these attributes.
@@ -107,10 +104,7 @@ func (i *instruments) of(d dialect, attributes []attribute.KeyValue) *measured {
 		return metric.WithAttributeSet(attribute.NewSet(append(slices.Clone(attributes), more)...))
 	}
 	tokens := func(t *tokenInstruments) measuredTokens {
-		return measuredTokens{
-			perRequest: t.perRequest, request: []metric.RecordOption{with(t.names.perRequestKind)},
-			total: t.total, sum: []metric.AddOption{with(t.names.totalKind)},
-		}
+		return measuredTokens{t, []metric.RecordOption{with(t.names.perRequestKind)}, []metric.AddOption{with(t.names.totalKind)}}
 	}
 	m := &measured{
 		duration: i.inference, firstChunk: i.firstChunk, perChunk: i.perChunk,
@@ -172,10 +166,10 @@ func (t *measuredTokens) count(ctx context.Context, n metrics.Count, source metr
 		return
 	}
 	if t.total != nil {
-		t.total.Add(ctx, n.N, t.sum...)
+		t.total.Add(ctx, float64(n.N), t.sum...)
 	}
 	if outcome == metrics.Success {
-		t.perRequest.Record(ctx, n.N, t.request...)
+		t.perRequest.Record(ctx, float64(n.N), t.request...)
 	}
 }
 

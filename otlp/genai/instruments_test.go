@@ -174,6 +174,7 @@ func TestBoundariesAreThoseOfMetrics(t *testing.T) {
 		"gen_ai.client.operation.duration":              {.01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92},
 		"gen_ai.client.operation.time_to_first_chunk":   shown["aiperf_time_to_first_token_seconds"],
 		"gen_ai.client.operation.time_per_output_chunk": shown["aiperf_inter_chunk_latency_seconds"],
+		"gen_ai.client.token.usage":                     {1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -209,11 +210,7 @@ func exemplars(data metricdata.Aggregation) (out []string) {
 		for _, e := range d.DataPoints[0].Exemplars {
 			out = append(out, fmt.Sprintf("%x %x", e.TraceID, e.SpanID))
 		}
-	case metricdata.Histogram[int64]:
-		for _, e := range d.DataPoints[0].Exemplars {
-			out = append(out, fmt.Sprintf("%x %x", e.TraceID, e.SpanID))
-		}
-	case metricdata.Sum[int64]:
+	case metricdata.Sum[float64]:
 		for _, e := range d.DataPoints[0].Exemplars {
 			out = append(out, fmt.Sprintf("%x %x", e.TraceID, e.SpanID))
 		}
@@ -271,14 +268,12 @@ func collected(t *testing.T, reader sdkmetric.Reader) map[string]string {
 		switch data := m.Data.(type) {
 		case metricdata.Histogram[float64]:
 			lines = points(data)
-		case metricdata.Histogram[int64]:
-			lines = points(data)
-		case metricdata.Sum[int64]:
+		case metricdata.Sum[float64]:
 			if !data.IsMonotonic {
 				t.Errorf("%s is no counter", m.Name)
 			}
 			for _, p := range data.DataPoints {
-				lines = append(lines, fmt.Sprintf("\n{%s} %d", words(p.Attributes), p.Value))
+				lines = append(lines, fmt.Sprintf("\n{%s} %g", words(p.Attributes), p.Value))
 			}
 		default:
 			t.Errorf("%s is a %T", m.Name, data)
@@ -289,9 +284,9 @@ func collected(t *testing.T, reader sdkmetric.Reader) map[string]string {
 	return out
 }
 
-func points[N int64 | float64](h metricdata.Histogram[N]) (out []string) {
+func points(h metricdata.Histogram[float64]) (out []string) {
 	for _, p := range h.DataPoints {
-		line := fmt.Sprintf("\n{%s} %d values, sum %.6g", words(p.Attributes), p.Count, float64(p.Sum))
+		line := fmt.Sprintf("\n{%s} %d values, sum %.6g", words(p.Attributes), p.Count, p.Sum)
 		for i, n := range p.BucketCounts {
 			switch {
 			case n == 0:
