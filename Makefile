@@ -65,8 +65,8 @@ e2e: build ## the binary as a process, scraped by a real Prometheus, sending to 
 engines: build ## real inference servers; ENGINE=llama (default), vllm or ollama, DURATION=1m
 	test/install/model.sh && test/install/variants.sh && test/install/$(ENGINE).sh && go test -tags engines -count=1 -v -timeout 30m -run '/$(ENGINE)$$' ./test/engines
 
-soak: ## three simulated days and a million requests at constant memory, one to three minutes
-	go test -tags soak -count=1 -v -timeout 30m -run '^TestThreeDays' ./generator
+soak: ## days of requests and exports and weeks of looks at servers and GPUs, simulated, at constant memory; two to four minutes
+	go test -tags soak -count=1 -v -timeout 30m -run 'ConstantMemory$$' ./generator ./collector/server ./collector/gpu ./otlp
 
 accuracy: build ## measured latencies against the server's own truth, idle and with busy processors
 	go run ./test/accuracy -binary $(binary)

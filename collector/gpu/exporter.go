@@ -26,7 +26,7 @@ const (
 // exporter is a Source that is asked over HTTP: one page, of one or many machines.
 type exporter struct {
 	dialect *dialect
-	client  *scrape.Client
+	client  getter
 	url     string // as it is asked
 	shown   string // as it is logged, and told by the series about scrapes
 	prefix  string
@@ -36,6 +36,12 @@ type exporter struct {
 	parser  *exposition.Parser
 	buffer  []byte
 	xids    xidHistory
+}
+
+// getter asks for pages: *scrape.Client, or in tests an exporter that lives in simulated time.
+type getter interface {
+	Get(ctx context.Context, url, accept string, buffer []byte) (body []byte, contentType string, err error)
+	Close()
 }
 
 var _ Source = (*exporter)(nil)
