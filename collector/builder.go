@@ -21,19 +21,24 @@ type shape struct {
 	family *dto.MetricFamily
 }
 
+// TypeOf is a kind of series as it is exposed.
+func TypeOf(kind metrics.Kind) dto.MetricType {
+	switch kind {
+	case metrics.Counter:
+		return dto.MetricType_COUNTER
+	case metrics.Histogram:
+		return dto.MetricType_HISTOGRAM
+	case metrics.Gauge:
+	}
+	return dto.MetricType_GAUGE
+}
+
 // NewBuilder makes an empty one.
 func NewBuilder(table []metrics.Series) *Builder {
 	b := &Builder{shapes: make(map[string]*shape, len(table))}
 	for i := range table {
 		s := &table[i]
-		kind := dto.MetricType_GAUGE
-		switch s.Kind {
-		case metrics.Counter:
-			kind = dto.MetricType_COUNTER
-		case metrics.Histogram:
-			kind = dto.MetricType_HISTOGRAM
-		case metrics.Gauge:
-		}
+		kind := TypeOf(s.Kind)
 		b.shapes[s.Name] = &shape{
 			labels: s.LabelNames(nil, nil),
 			family: &dto.MetricFamily{Name: new(s.Name), Help: new(s.Help), Type: &kind},

@@ -6,18 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/common/expfmt"
+	dto "github.com/prometheus/client_model/go"
 
-	"github.com/aiperf-exporter/aiperf-exporter/collector"
+	"github.com/aiperf-exporter/aiperf-exporter/collector/collectortest"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
@@ -31,26 +29,8 @@ func TestWeeksOfLooksTakeConstantMemory(t *testing.T) { //nolint:paralleltest //
 	const slack = 64 << 10 // 200 bytes for each hour: what would not be forgotten of the names of an hour is more
 	synctest.Test(t, func(t *testing.T) {
 		c := startWeeks(t, interval)
-		var first uint64
-		var goroutines int
 		seen := map[string]bool{}
-		for day := 1; day <= days; day++ {
-			for range 24 * time.Hour / scrapeEvery {
-				pass(scrapeEvery)
-				showAll(t, c, seen)
-			}
-			now, running := heap(), runtime.NumGoroutine()
-			t.Logf("day %2d: heap in use %d KiB, %d goroutines", day, now>>10, running)
-			if day == 1 {
-				first, goroutines = now, running
-			}
-			if now > first+slack {
-				t.Errorf("the heap grew from %d to %d KiB", first>>10, now>>10)
-			}
-			if running != goroutines {
-				t.Errorf("%d goroutines, want the %d of the first day", running, goroutines)
-			}
-		}
+		collectortest.Days{Days: days, ScrapeEvery: scrapeEvery, Slack: slack}.Watch(t, c, func(f *dto.MetricFamily) { note(seen, f) })
 		for _, name := range []string{seriesPower + " nvml", seriesPower + " dcgm", seriesXIDErrors + " nvml", seriesXIDErrors + " dcgm", seriesUp + " nvml at zero"} {
 			if !seen[name] {
 				t.Errorf("%s was never there: what is simulated is not what was meant", name)
@@ -84,38 +64,19 @@ func startWeeks(t *testing.T, interval time.Duration) *Collector {
 	return c
 }
 
-// showAll is what a scrape of ours does. It notes the families of each source.
-func showAll(t *testing.T, c *Collector, seen map[string]bool) {
-	t.Helper()
-	families, err := collector.NewGatherer(nil, c).Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if _, err := expfmt.MetricFamilyToText(io.Discard, f); err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range f.Metric {
-			for _, l := range m.Label {
-				switch value := m.GetGauge().GetValue() + m.GetCounter().GetValue(); {
-				case l.GetName() != "source":
-				case value > 0:
-					seen[f.GetName()+" "+l.GetValue()] = true
-				default:
-					seen[f.GetName()+" "+l.GetValue()+" at zero"] = true
-				}
+// note keeps which families there are of each source, above zero and at zero.
+func note(seen map[string]bool, f *dto.MetricFamily) {
+	for _, m := range f.Metric {
+		for _, l := range m.Label {
+			switch value := m.GetGauge().GetValue() + m.GetCounter().GetValue(); {
+			case l.GetName() != "source":
+			case value > 0:
+				seen[f.GetName()+" "+l.GetValue()] = true
+			default:
+				seen[f.GetName()+" "+l.GetValue()+" at zero"] = true
 			}
 		}
 	}
-}
-
-// heap is what is in use after what nobody needs was given back, also by pools.
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // errorsThatHappen are codes, of which each comes within hours.

@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,9 +16,8 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
 
-	"github.com/aiperf-exporter/aiperf-exporter/collector"
+	"github.com/aiperf-exporter/aiperf-exporter/collector/collectortest"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
@@ -37,27 +34,15 @@ func TestWeeksOfLooksTakeConstantMemory(t *testing.T) { //nolint:paralleltest //
 			steady: newLiving(t, "llamacpp"),
 		}}
 		c := startWeeks(t, interval, servers)
-		var first uint64
-		var goroutines int
 		seen := map[string]bool{}
-		for day := 1; day <= days; day++ {
-			for range 24 * time.Hour / scrapeEvery {
-				pass(scrapeEvery)
-				showAll(t, c, seen)
+		collectortest.Days{Days: days, ScrapeEvery: scrapeEvery, Slack: slack}.Watch(t, c, func(f *dto.MetricFamily) {
+			for _, m := range f.Metric {
+				if strings.HasPrefix(f.GetName(), "aiperf_") && m.GetCounter().GetValue()+m.GetGauge().GetValue() > 0 {
+					seen[f.GetName()] = true
+				}
 			}
-			synctest.Wait()
-			now, running := heap(), runtime.NumGoroutine()
-			t.Logf("day %2d: %7d looks, %6d of them failed; heap in use %d KiB, %d goroutines", day, servers.looks, servers.failed, now>>10, running)
-			if day == 1 {
-				first, goroutines = now, running
-			}
-			if now > first+slack {
-				t.Errorf("the heap grew from %d to %d KiB", first>>10, now>>10)
-			}
-			if running != goroutines {
-				t.Errorf("%d goroutines, want the %d of the first day", running, goroutines)
-			}
-		}
+		})
+		t.Logf("%d looks, %d of them failed", servers.looks, servers.failed)
 		for _, name := range []string{seriesRestarts, seriesMixed, seriesUnmapped, seriesLoaded, "aiperf_server_requests_running", "aiperf_scrape_errors_total"} {
 			if !seen[name] {
 				t.Errorf("%s was never more than zero: what is simulated is not what was meant", name)
@@ -88,34 +73,6 @@ func startWeeks(t *testing.T, interval time.Duration, servers *moody) *Collector
 	go func() { defer close(done); c.Run(ctx) }()
 	t.Cleanup(func() { stop(); <-done })
 	return c
-}
-
-// showAll is what a scrape of ours does. It notes the families that have a value above zero.
-func showAll(t *testing.T, c *Collector, seen map[string]bool) {
-	t.Helper()
-	families, err := collector.NewGatherer(nil, c).Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if _, err := expfmt.MetricFamilyToText(io.Discard, f); err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range f.Metric {
-			if strings.HasPrefix(f.GetName(), "aiperf_") && m.GetCounter().GetValue()+m.GetGauge().GetValue() > 0 {
-				seen[f.GetName()] = true
-			}
-		}
-	}
-}
-
-// heap is what is in use after what nobody needs was given back, also by pools.
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // moody are servers that live in the memory of the test. What happens to them comes back each day at the same hour.

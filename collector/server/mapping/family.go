@@ -8,13 +8,14 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/aiperf-exporter/aiperf-exporter/collector"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/exposition"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
 // family makes a family of the cells, nil if none of them can be shown.
 func (s *normalised) family(cells []*cell) *dto.MetricFamily {
-	out := &dto.MetricFamily{Name: new(s.Name), Help: new(s.Help), Type: typeOf(s.Kind).Enum()}
+	out := &dto.MetricFamily{Name: new(s.Name), Help: new(s.Help), Type: collector.TypeOf(s.Kind).Enum()}
 	names := s.LabelNames(nil, nil)
 	order := make([]int, len(names)) // of the labels by name
 	for i := range order {
@@ -51,17 +52,6 @@ func (s *normalised) family(cells []*cell) *dto.MetricFamily {
 		return nil
 	}
 	return out
-}
-
-func typeOf(kind metrics.Kind) dto.MetricType {
-	switch kind {
-	case metrics.Counter:
-		return dto.MetricType_COUNTER
-	case metrics.Histogram:
-		return dto.MetricType_HISTOGRAM
-	case metrics.Gauge:
-	}
-	return dto.MetricType_GAUGE
 }
 
 // newHistogram makes one that is whole. The last of classic buckets, +Inf, is the count.
