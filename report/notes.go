@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
@@ -55,6 +56,19 @@ func noteOthers(r *Report, add func(bool, string, ...any)) {
 		add(c.known == 0, "no server figures: no server was read close to both ends of the run")
 		add(c.known > 0 && c.known < c.instances, "server figures of %d of %s: the others were not read close to both ends of the run",
 			c.known, count(int64(c.instances), "replica"))
+		noteOtherTraffic(r, c, add)
+	}
+}
+
+// noteOtherTraffic: what a server says is of all its traffic. It shows by what it finished, or by first tokens that were slower than all of ours: of one
+// and the same requests the client cannot have seen them sooner.
+func noteOtherTraffic(r *Report, c *serverCounts, add func(bool, string, ...any)) {
+	ours := r.Successes + r.Failures + r.Cancelled + r.WarmUp
+	finished := int64(math.Round(c.value[finishedRequests]))
+	more := c.has[finishedRequests] && finished > ours
+	add(more, "the server's figures contain other traffic: it finished %d requests, %d of them at most were this run's", finished, ours)
+	if residual, ok := r.Metric("time_to_first_token_residual"); ok && !more {
+		add(residual.Stats.Avg < 0, "the server's figures contain other traffic: its first tokens were %.1f ms slower than this run's", -residual.Stats.Avg)
 	}
 }
 
