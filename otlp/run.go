@@ -41,6 +41,7 @@ func (e *Exporter) Run(ctx context.Context) {
 			e.export(life)
 		}
 	}
+	e.warnings.ending()
 	e.export(life)
 	sending.Wait()
 	e.shutdown(life)
@@ -70,7 +71,11 @@ func (e *Exporter) export(ctx context.Context) {
 	}
 	e.failing = true
 	e.tally.exported(failure, e.now())
-	e.warnings.warn("metrics did not arrive, the next export has them", err)
+	problem := "metrics did not arrive, the next export has them"
+	if e.warnings.isEnding() {
+		problem = "the last metrics did not arrive, the collector never gets them"
+	}
+	e.warnings.warn(problem, err)
 }
 
 // guarded keeps a fault of this room in it.

@@ -69,6 +69,25 @@ func TestTheLastExportIsMadeWhenTheProgramEnds(t *testing.T) {
 	}
 }
 
+func TestWhatTheLastExportLostIsTold(t *testing.T) {
+	t.Parallel()
+	address, stop := serve(t, &collectorServer{}, "127.0.0.1:0")
+	stop()
+	c := testConfig(address)
+	c.Interval = time.Hour
+	value := 7.
+	e := newExporter(t, c, oneCounter(&value))
+	var log bytes.Buffer
+	e.warnings.logger = slog.New(slog.NewTextHandler(&log, nil))
+	e.export(t.Context()) // its warning does not hide that of the last
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	e.Run(ctx)
+	if text := log.String(); strings.Count(text, "the next export has them") != 1 || strings.Count(text, "the last metrics did not arrive") != 1 {
+		t.Errorf("got\n%s\nwant that one export failed, and that the last one was lost", text)
+	}
+}
+
 func TestRunExportsEachInterval(t *testing.T) {
 	t.Parallel()
 	s := &collectorServer{got: make(chan struct{})}

@@ -19,6 +19,20 @@ type warnings struct {
 	mu      sync.Mutex
 	next    time.Time
 	notTold int
+	ended   bool
+}
+
+// ending lets the next warnings through: nothing comes after them, and nothing is sent again.
+func (w *warnings) ending() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.next, w.ended = time.Time{}, true
+}
+
+func (w *warnings) isEnding() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ended
 }
 
 // warn logs an error, or counts it for the next time.
@@ -30,7 +44,9 @@ func (w *warnings) warn(what string, err error) {
 		w.notTold++
 		return
 	}
-	w.next = now.Add(warnEvery)
+	if !w.ended {
+		w.next = now.Add(warnEvery)
+	}
 	if w.redact != nil {
 		err = errors.New(w.redact(err.Error()))
 	}
