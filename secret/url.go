@@ -89,7 +89,7 @@ func (u URL) Address() (*url.URL, error) {
 	}
 	if port := parsed.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return nil, fmt.Errorf("port must be 1 to 65535, got %q", port)
+			return nil, errors.New("port must be 1 to 65535") // which it may be the beginning of a password
 		}
 	}
 	parsed.Fragment, parsed.RawFragment = "", ""
