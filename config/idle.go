@@ -8,7 +8,6 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server"
 	servers "github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
 	"github.com/aiperf-exporter/aiperf-exporter/invalid"
-	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 // idle finds keys that do nothing because another one switches off what they are about: who has written both probably means one of them.
@@ -27,13 +26,9 @@ func (c *Config) idle() []error {
 func (c *Config) idleGPUs() []error {
 	var out []error
 	gpus := &c.Collectors.GPU
-	for _, exporter := range []struct {
-		name gpu.SourceName
-		urls []secret.URL
-	}{{gpu.DCGM, gpus.DCGM.URLs}, {gpu.AMD, gpus.AMD.URLs}, {gpu.Triton, gpus.Triton.URLs}} {
-		if len(exporter.urls) > 0 && !gpus.Reads(exporter.name) {
-			key := fmt.Sprintf("collectors.gpu.%s.urls", exporter.name)
-			out = append(out, invalid.Key(key, "are not asked, collectors.gpu.source leaves %s out", exporter.name))
+	for _, name := range gpu.SourceNames {
+		if e := gpus.Exporter(name); e != nil && len(e.URLs) > 0 && !gpus.Reads(name) {
+			out = append(out, invalid.Key(fmt.Sprintf("collectors.gpu.%s.urls", name), "are not asked, collectors.gpu.source leaves %s out", name))
 		}
 	}
 	if slices.ContainsFunc(gpu.SourceNames, gpus.Reads) {

@@ -25,7 +25,7 @@ func (c *Config) entryNames() map[string][]string {
 	}
 }
 
-// reference is the name of an entry, and the key of the target that holds it.
+// reference is the name of an entry, and the key that holds it.
 type reference struct {
 	key, block, name string
 	implied          bool // nothing was written: the entry "default" is meant, if there is one
@@ -53,8 +53,8 @@ func (t *Target) references() []reference {
 }
 
 // resolve checks that what is named exists.
-func (c *Config) resolve(ref reference, path string) []error {
-	names := c.entryNames()[ref.block]
+func (ref reference) resolve(entries map[string][]string, path string) []error {
+	names := entries[ref.block]
 	if ref.implied || slices.Contains(names, ref.name) {
 		return nil
 	}
@@ -64,8 +64,9 @@ func (c *Config) resolve(ref reference, path string) []error {
 // validateReferences checks that everything a target names exists, once.
 func (c *Config) validateReferences(t *Target, path string) []error {
 	var errs []error
+	entries := c.entryNames()
 	for _, ref := range t.references() {
-		errs = append(errs, c.resolve(ref, path+"."+ref.key)...)
+		errs = append(errs, ref.resolve(entries, path+"."+ref.key)...)
 	}
 	for i, name := range t.SLO {
 		if slices.Index(t.SLO, name) < i {

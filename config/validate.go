@@ -127,8 +127,9 @@ func (c *Config) validateTargets() []error {
 			errs = append(errs, invalid.Key(path, "has an estimated %d series, metrics.max_series_per_target allows %d", n, limit))
 		}
 	}
+	entries := c.entryNames()
 	for _, ref := range c.collectorReferences() {
-		errs = append(errs, c.resolve(ref, ref.key)...)
+		errs = append(errs, ref.resolve(entries, ref.key)...)
 	}
 	errs = append(errs, c.validateBaselines()...)
 	errs = append(errs, c.validateGPUs()...)

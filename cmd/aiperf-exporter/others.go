@@ -86,6 +86,7 @@ func serversOf(c *config.Config, targets []targetConfig) []server.Target {
 func (o *others) tell(c *config.Config, e *engine, instance string) error {
 	exporter, err := otlp.New(c.OTLP, otlp.Deps{
 		Clock: e.clock, Logger: e.logger.With(slog.String("component", "otlp")), Table: series.Table(), Version: version.Version, Instance: instance, Env: os.Environ(),
+		// Asked later: what is gathered includes how the exports went.
 		Gatherer: prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gatherer.Gather() }),
 	})
 	if err != nil {

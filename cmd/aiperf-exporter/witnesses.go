@@ -9,11 +9,9 @@ import (
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/gpu"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
-	"github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/report"
-	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 // How long a one-shot waits for a look at servers and GPUs: before its first request, when it is not known yet whether there are any, and after
@@ -104,9 +102,11 @@ func (w *witnesses) await(ctx context.Context, patience time.Duration, at int64,
 // gpus are those that served a target, over the window of its report; nil = none was seen.
 func (w *witnesses) gpus(target string, from, to int64) *report.GPUs {
 	out := &report.GPUs{}
-	for _, urls := range [][]secret.URL{w.config.DCGM.URLs, w.config.AMD.URLs, w.config.Triton.URLs} {
-		for _, u := range urls {
-			out.Endpoints = append(out.Endpoints, u.Public())
+	for _, name := range gpu.SourceNames {
+		if e := w.config.Exporter(name); e != nil && w.config.Reads(name) {
+			for _, u := range e.URLs {
+				out.Endpoints = append(out.Endpoints, u.Public())
+			}
 		}
 	}
 	for _, d := range w.meter.Energy(from, to) {
@@ -133,8 +133,7 @@ func (w *witnesses) gpus(target string, from, to int64) *report.GPUs {
 
 // endpoint is where a source is: its URL if it has one, else its name.
 func (w *witnesses) endpoint(source gpu.SourceName) string {
-	exporters := map[gpu.SourceName]*gpu.ExporterConfig{gpu.DCGM: &w.config.DCGM, gpu.AMD: &w.config.AMD, gpu.Triton: &w.config.Triton}
-	if e := exporters[source]; e != nil && len(e.URLs) == 1 {
+	if e := w.config.Exporter(source); e != nil && len(e.URLs) == 1 {
 		return e.URLs[0].Public()
 	}
 	return string(source)
@@ -147,7 +146,7 @@ func askedServers(c *config.Config, targets []targetConfig) []string {
 	}
 	var out []string
 	for _, t := range serversOf(c, targets) {
-		if none := t.Config.Kind == mapping.None || t.Config.MetricsURLs != nil && len(t.Config.MetricsURLs) == 0; !none {
+		if t.Config.Asks() {
 			out = append(out, t.Name)
 		}
 	}

@@ -80,7 +80,7 @@ func (c *Config) asked(name SourceName) []string {
 		return []string{""}
 	}
 	var out []string
-	for _, u := range c.exporter(name).URLs {
+	for _, u := range c.Exporter(name).URLs {
 		out = append(out, u.Public())
 	}
 	return out
@@ -91,7 +91,7 @@ func open(c *Config, name SourceName, deps *Deps, log *scrape.Log) ([]Source, er
 	if name == NVML {
 		return []Source{&driver{Source: deps.NVML(c.NVML), log: log, clock: deps.Clock}}, nil
 	}
-	block := c.exporter(name)
+	block := c.Exporter(name)
 	var sources []Source
 	for _, u := range block.URLs {
 		url, err := address(u)

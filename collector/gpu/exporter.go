@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -84,22 +83,14 @@ func (e *exporter) page(ctx context.Context) (*exposition.Page, error) {
 	}
 	e.buffer = body
 	page, err := e.parser.Parse(body, contentType)
-	switch {
-	case errors.Is(err, exposition.ErrIncompatible):
-		return nil, &scrape.Error{Reason: scrape.Incompatible, Err: err}
-	case errors.Is(err, exposition.ErrTooLarge):
-		return nil, &scrape.Error{Reason: scrape.TooLarge, Err: err}
-	case err != nil:
-		return nil, &scrape.Error{Reason: scrape.Parse, Err: err}
+	if err != nil {
+		return nil, &scrape.Error{Reason: scrape.ReasonOf(err), Err: err}
 	}
 	return page, nil
 }
 
 func (e *exporter) failed(err error, at int64, took time.Duration) Reading {
-	reason := scrape.Internal
-	if failure, ok := errors.AsType[*scrape.Error](err); ok {
-		reason = failure.Reason
-	}
+	reason := scrape.ReasonOf(err)
 	e.log.Failed(e.shown, took, reason)
 	state := Failed
 	if reason == scrape.Auth {

@@ -34,7 +34,7 @@ func (c *Config) Validate(path string) []error {
 		errs = append(errs, invalid.Key(path+".nvml.library_path", "must be an absolute path, got %q", p))
 	}
 	for _, name := range SourceNames {
-		e := c.exporter(name)
+		e := c.Exporter(name)
 		if e == nil {
 			continue
 		}
@@ -47,8 +47,8 @@ func (c *Config) Validate(path string) []error {
 	return errs
 }
 
-// exporter is the block of a source that is asked over HTTP, nil for the others.
-func (c *Config) exporter(name SourceName) *ExporterConfig {
+// Exporter is the block of a source that is asked over HTTP, nil for the others.
+func (c *Config) Exporter(name SourceName) *ExporterConfig {
 	switch name {
 	case DCGM:
 		return &c.DCGM
@@ -63,7 +63,7 @@ func (c *Config) exporter(name SourceName) *ExporterConfig {
 
 // interval is the time between two looks at a source.
 func (c *Config) interval(name SourceName) time.Duration {
-	if e := c.exporter(name); e != nil {
+	if e := c.Exporter(name); e != nil {
 		return e.Interval
 	}
 	return c.NVML.Interval
@@ -81,7 +81,7 @@ func (c *Config) sources() (names []SourceName, named bool) {
 		return names, true
 	}
 	for _, name := range SourceNames {
-		if e := c.exporter(name); e != nil && len(e.URLs) > 0 {
+		if e := c.Exporter(name); e != nil && len(e.URLs) > 0 {
 			names = append(names, name)
 		}
 	}

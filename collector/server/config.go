@@ -52,6 +52,11 @@ type TargetConfig struct {
 	Map []mapping.Rule `koanf:"map" yaml:"map,omitempty"`
 }
 
+// Asks tells whether the server is asked at all.
+func (c *TargetConfig) Asks() bool {
+	return c.Kind != mapping.None && (c.MetricsURLs == nil || len(c.MetricsURLs) > 0)
+}
+
 // URLs is a list of which an empty one, nobody, says something else than none.
 type URLs []secret.URL
 

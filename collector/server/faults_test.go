@@ -221,10 +221,13 @@ func TestAServerThatCannotBeReadFromTheStartIsNotShownButCounted(t *testing.T) {
 
 func TestStoppingIsNoFailureOfTheServer(t *testing.T) {
 	t.Parallel()
-	p := newPeer(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	r := newRig(t, rigOptions{}, explicit("t", p.URL+"/metrics"))
 	ctx, stop := context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, stop)
+	defer stop()
+	p := newPeer(t, func(_ http.ResponseWriter, r *http.Request) {
+		stop()
+		<-r.Context().Done()
+	})
+	r := newRig(t, rigOptions{}, explicit("t", p.URL+"/metrics"))
 	r.sources[0].look(ctx)
 	if diff := cmp.Diff(map[scrape.Reason]float64{}, r.errors("t")); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)

@@ -57,7 +57,7 @@ func (f *finder) find(now int64, ask func(*place) *reading) *reading {
 			return r
 		}
 		// Of places that are not there the first one's answer is told: it may say that metrics are switched off.
-		if failure == nil || reasonOf(failure.err) == scrape.NotFound && reasonOf(r.err) != scrape.NotFound {
+		if failure == nil || scrape.ReasonOf(failure.err) == scrape.NotFound && scrape.ReasonOf(r.err) != scrape.NotFound {
 			failure = r
 		}
 	}
@@ -75,7 +75,7 @@ func (f *finder) askHome(now int64, ask func(*place) *reading) *reading {
 		return r
 	}
 	f.misses++
-	if reason := reasonOf(r.err); reason == scrape.Incompatible || reason == scrape.TooLarge {
+	if reason := scrape.ReasonOf(r.err); reason == scrape.Incompatible || reason == scrape.TooLarge {
 		f.rest = now + int64(restAfter)
 	}
 	return r
@@ -88,7 +88,7 @@ func (f *finder) at(i int, now int64, ask func(*place) *reading) *reading {
 	if i == 0 {
 		f.first = ""
 		if r.err != nil {
-			f.first = reasonOf(r.err)
+			f.first = scrape.ReasonOf(r.err)
 		}
 	}
 	if r.err != nil && r.json {

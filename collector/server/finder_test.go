@@ -149,7 +149,7 @@ func follow(t *testing.T, f *finder, steps []step) {
 		case r == nil:
 			result = ""
 		case r.err != nil:
-			result = string(reasonOf(r.err))
+			result = string(scrape.ReasonOf(r.err))
 		}
 		if diff := cmp.Diff([]string{s.asked, s.result}, []string{strings.Join(asked, " "), result}); diff != "" {
 			t.Errorf("at %v: asked, result (-want +got):\n%s", s.at, diff)

@@ -23,7 +23,7 @@ func (c *Collector) layOut(targets []Target, newClient func(scrape.Options) (get
 	sources := map[sourceKey]*source{}
 	for i := range targets {
 		t := &targets[i]
-		if t.Config.Kind == mapping.None || t.Config.MetricsURLs != nil && len(t.Config.MetricsURLs) == 0 {
+		if !t.Config.Asks() {
 			continue
 		}
 		shared := &target{name: t.Name}

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/exposition"
@@ -87,21 +86,7 @@ func (p *page) understand(f format, body []byte, contentType string) {
 	default:
 		p.last.page, err = p.parser.Parse(body, contentType)
 	}
-	switch {
-	case err == nil:
-	case errors.Is(err, exposition.ErrIncompatible):
-		p.last.err = &scrape.Error{Reason: scrape.Incompatible, Err: err}
-	case errors.Is(err, exposition.ErrTooLarge):
-		p.last.err = &scrape.Error{Reason: scrape.TooLarge, Err: err}
-	default:
-		p.last.err = &scrape.Error{Reason: scrape.Parse, Err: err}
+	if err != nil {
+		p.last.err = &scrape.Error{Reason: scrape.ReasonOf(err), Err: err}
 	}
-}
-
-// reasonOf is why a scrape failed.
-func reasonOf(err error) scrape.Reason {
-	if failed, ok := errors.AsType[*scrape.Error](err); ok {
-		return failed.Reason
-	}
-	return scrape.Internal
 }

@@ -117,7 +117,7 @@ func (r *replica) take(answer *reading) {
 // fail shows that the server could not be read.
 func (r *replica) fail(answer *reading) {
 	r.turn(false)
-	reason, old := reasonOf(answer.err), r.snapshot.Load()
+	reason, old := scrape.ReasonOf(answer.err), r.snapshot.Load()
 	r.collector.log.Failed(r.options.Target, answer.took, reason)
 	if !old.found && reason != scrape.Internal { // a credential that cannot be read is a fault, whatever would have been found
 		if r.news(string(reason)) {
