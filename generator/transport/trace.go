@@ -21,6 +21,9 @@ type trace struct {
 	obtained bool
 	reused   bool
 	tlsError error
+	// late: net/http tells of the write from a goroutine of its own, with HTTP/2 perhaps after the answer. Whoever was answered has asked, unless the
+	// write is known to have failed.
+	late bool
 }
 
 func newTrace(clock *metrics.SystemClock, connected func()) *trace {
@@ -70,10 +73,15 @@ func (t *trace) roundTrip(ctx context.Context) context.Context {
 	hooks.TLSHandshakeStart = func() { t.setFirst(&tl.TLSStart) }
 	hooks.TLSHandshakeDone = func(_ tls.ConnectionState, err error) { t.handshakeDone(err) }
 	hooks.GotConn = func(info httptrace.GotConnInfo) { t.got(info.Reused) }
+	t.late = true
 	hooks.WroteRequest = func(info httptrace.WroteRequestInfo) {
 		if info.Err == nil {
 			t.wrote()
+			return
 		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.late = false
 	}
 	hooks.GotFirstResponseByte = func() { t.set(&tl.FirstByte) }
 	return httptrace.WithClientTrace(ctx, hooks)
@@ -135,6 +143,9 @@ func (t *trace) finish(into *metrics.Timeline, answer *Answer) {
 		into.FirstByte = max(into.FirstByte, into.Start)
 		// The write is stamped when it has returned, the answer by the kernel: on a busy machine the answer may have arrived before the
 		// write is noticed to be done. A server may also answer before it has read the whole request.
+		if into.Sent == 0 && t.late {
+			into.Sent = into.FirstByte
+		}
 		into.Sent = min(into.Sent, into.FirstByte)
 	}
 	// A server may close before the write is noticed to be done.
