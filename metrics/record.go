@@ -128,6 +128,8 @@ type Record struct {
 	RetryAfter     Value
 	KernelStamps   bool  // arrival instants come from the kernel
 	StampFallbacks int64 // reads without a usable kernel stamp although the connection gives them
+	// Tape is what went over the wire; nil = nobody asked for it.
+	Tape *Tape
 }
 
 // LengthError is how many output tokens more (or, if negative, fewer) came than were asked for, and whether that is more than 5 % or 50
