@@ -45,7 +45,8 @@ type Config struct {
 	// Warnings are what is allowed but probably not meant, in the order of files and lines.
 	Warnings []Finding `koanf:"-" yaml:"-"`
 
-	excessTargets int // more than max_targets; a configuration that was loaded has none
+	seedBase      uint64 // of which the seeds are made that are not written
+	excessTargets int    // more than max_targets; a configuration that was loaded has none
 
 	named    map[string]*secret.Source // by name under secrets
 	ofTarget map[string]*secret.Source // by target: api_key and api_key_file
@@ -220,6 +221,11 @@ type Options struct {
 	Env   []string // in the form of os.Environ
 	// ExpandEnv replaces ${VAR} and ${VAR:-default} in the values of the files.
 	ExpandEnv bool
+	// Seed is that of which the seeds of targets without one of their own are made: a process that loads a configuration again gives the same, so
+	// that such targets stay what they are. 0 = a random one.
+	Seed uint64
+	// Previous is the configuration that is in effect, nil at the start: files of secrets that both name are read on, errors counted.
+	Previous *Config
 	// StrictSecrets reads every file that holds a secret or a certificate and reports those that cannot be read.
 	StrictSecrets bool
 }

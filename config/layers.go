@@ -17,6 +17,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
+	"github.com/aiperf-exporter/aiperf-exporter/generator/seed"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -60,8 +61,9 @@ func dropEmpty(m map[string]any) {
 	})
 }
 
-// decode joins the layers, fills in all defaults and gives the configuration. sending is what the environment has for OTLP, under the file.
-func decode(layers []map[string]any, sending *otlp.Config) (*Config, error) {
+// decode joins the layers, fills in all defaults and gives the configuration. sending is what the environment has for OTLP, under the file;
+// seeds that are not written come from seedBase.
+func decode(layers []map[string]any, sending *otlp.Config, seedBase uint64) (*Config, error) {
 	written, err := overlay(layers...)
 	if err != nil {
 		return nil, err
@@ -75,12 +77,12 @@ func decode(layers []map[string]any, sending *otlp.Config) (*Config, error) {
 		return nil, err
 	}
 	excess := cutTargets(all)
-	random, err := fillTargets(all)
+	random, err := fillTargets(all, seedBase)
 	if err != nil {
 		return nil, err
 	}
 	delete(all, "defaults")
-	config := &Config{}
+	config := &Config{seedBase: seedBase}
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
 		Result:      config,
 		TagName:     "koanf",
@@ -148,7 +150,7 @@ func cutTargets(all map[string]any) (excess int) {
 
 // fillTargets puts `defaults:` and the built-in defaults under every target, and a seed where there is none: random tells by index
 // where it did.
-func fillTargets(all map[string]any) (random []bool, err error) {
+func fillTargets(all map[string]any, seedBase uint64) (random []bool, err error) {
 	protocol, err := defaultsOf(endpoint.DefaultConfig())
 	if err != nil {
 		return nil, err
@@ -184,16 +186,24 @@ func fillTargets(all map[string]any) (random []bool, err error) {
 			return nil, err
 		}
 		if _, ok := filled["seed"]; !ok {
-			filled["seed"], random[i] = randomSeed(), true
+			name, _ := filled["name"].(string)
+			filled["seed"], random[i] = seedOf(seedBase, name), true
 		}
 		targets[i] = filled
 	}
 	return random, nil
 }
 
-// randomSeed has 53 bits, so that it survives readers of YAML and JSON that only know floating point numbers.
-func randomSeed() uint64 {
+// seedOf is the seed of a target that has none of its own: as random as seedBase, and the same whenever the process loads the target anew. It
+// has 53 bits, so that it survives readers of YAML and JSON that only know floating point numbers.
+func seedOf(seedBase uint64, target string) uint64 {
+	b := seed.Derive(seedBase, "config.seed", target)
+	return binary.LittleEndian.Uint64(b[:]) >> 11
+}
+
+// RandomSeed is one for Options.
+func RandomSeed() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
-	return binary.LittleEndian.Uint64(b[:]) >> 11
+	return binary.LittleEndian.Uint64(b[:])
 }

@@ -25,7 +25,7 @@ func Load(opts Options) (*Config, error) {
 	}
 	layers := l.check()
 	sending, problems := otlp.FromEnvironment(opts.Env, func(key string) bool { return !l.written("otlp." + key).isEmpty() })
-	config, err := decode(layers, &sending)
+	config, err := decode(layers, &sending, cmp.Or(opts.Seed, RandomSeed()))
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func Load(opts Options) (*Config, error) {
 		config.OTLP.ForgetIdleCertificates()
 	}
 	config.redactor = &secret.Redactor{}
-	config.addSecrets(l.checker.secrets)
+	config.addSecrets(l.checker.secrets, opts.Previous)
 	problems = config.decodeClients()
 	problems = append(problems, config.validate()...)
 	if opts.StrictSecrets {

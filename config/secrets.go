@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,14 +20,17 @@ var credentialFiles = []string{
 }
 
 // addSecrets makes the sources of all secrets and tells the redactor about them. literals are the values that stand in the
-// configuration itself.
-func (c *Config) addSecrets(literals []string) {
+// configuration itself. Sources of the configuration before go on where they are for the same file, with what they have counted.
+func (c *Config) addSecrets(literals []string, before *Config) {
+	if before == nil {
+		before = &Config{}
+	}
 	for _, s := range literals {
 		c.redactor.Add(secret.Literal("", secret.Secret(s)))
 	}
 	c.named = make(map[string]*secret.Source, len(c.Secrets))
 	for name, s := range c.Secrets {
-		c.named[name] = newSource(name, s.File, s.Value)
+		c.named[name] = newSource(name, s.File, s.Value, before.named[name])
 		c.redactor.Add(c.named[name])
 	}
 	c.ofTarget = map[string]*secret.Source{}
@@ -34,7 +39,7 @@ func (c *Config) addSecrets(literals []string) {
 		if t.Endpoint.APIKeyFile == "" && t.Endpoint.APIKey == "" {
 			continue
 		}
-		c.ofTarget[t.Name] = newSource("api_key of target "+t.Name, t.Endpoint.APIKeyFile, t.Endpoint.APIKey)
+		c.ofTarget[t.Name] = newSource("api_key of target "+t.Name, t.Endpoint.APIKeyFile, t.Endpoint.APIKey, before.ofTarget[t.Name])
 		c.redactor.Add(c.ofTarget[t.Name])
 	}
 	for name, client := range c.HTTPClients {
@@ -47,11 +52,15 @@ func (c *Config) addSecrets(literals []string) {
 	}
 }
 
-func newSource(name, file string, value secret.Secret) *secret.Source {
-	if file != "" {
-		return secret.File(name, file, time.Now)
+// newSource makes one, or gives the one before if it is of the same file.
+func newSource(name, file string, value secret.Secret, before *secret.Source) *secret.Source {
+	switch {
+	case file == "":
+		return secret.Literal(name, value)
+	case before != nil && before.Path() == file:
+		return before
 	}
-	return secret.Literal(name, value)
+	return secret.File(name, file, time.Now)
 }
 
 // readFiles reads every file that holds a secret or a certificate and finds those that cannot be read.
@@ -82,12 +91,34 @@ func (c *Config) readFiles() []error {
 	return errs
 }
 
+// sourceOf is the secret that authenticates the requests of a target, nil if there is none.
+func (c *Config) sourceOf(t *Target) *secret.Source {
+	if t.Endpoint.Secret != "" {
+		return c.named[t.Endpoint.Secret]
+	}
+	return c.ofTarget[t.Name]
+}
+
+// credentialKey is equal for equal credentials of a target, "" if it has none. What a file holds may change without it; a value is hashed.
+func (c *Config) credentialKey(t *Target) string {
+	source := c.sourceOf(t)
+	switch {
+	case source == nil:
+		return ""
+	case source.Path() != "":
+		return "file " + source.Path()
+	}
+	value, err := source.Value()
+	if err != nil {
+		return err.Error() // a literal has none
+	}
+	sum := sha256.Sum256([]byte(value.Reveal()))
+	return "value " + hex.EncodeToString(sum[:])
+}
+
 // credential gives what authenticates the requests of a target, nil if nothing does or its client does.
 func (c *Config) credential(t *Target) transport.Credential {
-	source := c.ofTarget[t.Name]
-	if t.Endpoint.Secret != "" {
-		source = c.named[t.Endpoint.Secret]
-	}
+	source := c.sourceOf(t)
 	if source == nil {
 		return nil
 	}

@@ -41,6 +41,10 @@ type Options struct {
 	ConfigHash string
 	// Targets lists what the page shows.
 	Targets func() []Target
+	// Daemon is what pages and API show.
+	Daemon Daemon
+	// Now is the wall clock; nil = that of the host.
+	Now func() time.Time
 }
 
 // Target is one row of the page.

@@ -16,11 +16,11 @@ import (
 )
 
 // exported is a target that is sampled, and whose server and GPUs are read: form of histograms, address of the collector, URL of the server, pages
-// of GPUs.
+// of GPUs. A look at them may take as long as the time between two, which on a busy machine must not be short.
 const exported = `
 collectors:
-  server: {interval: 1s, passthrough: {allow: ["vllm:.*"]}}
-  gpu: {source: dcgm, dcgm: {interval: 1s, urls: ["%[4]s/dcgm.prom"]}}
+  server: {interval: 5s, passthrough: {allow: ["vllm:.*"]}}
+  gpu: {source: dcgm, dcgm: {interval: 5s, urls: ["%[4]s/dcgm.prom"]}}
 otlp:
   enabled: true
   endpoint: http://%[2]s

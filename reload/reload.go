@@ -1,0 +1,182 @@
+// Package reload decides when a running daemon takes a configuration anew, and remembers how it went: at a signal, at a request, when the files have
+// changed, and when targets were discovered. One attempt runs at a time; whatever happens in it, what ran before goes on unless all of the new
+// configuration can be put in its place.
+//
+// It knows neither files nor targets: Deps do the work.
+package reload
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Trigger is what an attempt was begun by.
+type Trigger string
+
+// The triggers.
+const (
+	Signal    Trigger = "signal"
+	Request   Trigger = "request"
+	Poll      Trigger = "poll"
+	Discovery Trigger = "discovery"
+)
+
+// limit is how long reading, compiling and building may take. Nothing that runs waits for it.
+const limit = time.Minute
+
+// ErrRunning is what a request gets while an attempt runs.
+var ErrRunning = errors.New("a reload is running")
+
+// errEnded is what a request gets from a daemon that stops.
+var errEnded = errors.New("the daemon is stopping")
+
+// Summary counts what an attempt did to targets.
+type Summary struct{ Added, Changed, Removed, Kept int }
+
+// Empty tells that nothing has changed.
+func (s Summary) Empty() bool { return s.Added+s.Changed+s.Removed == 0 }
+
+// Result is how an attempt went.
+type Result struct {
+	At      time.Time
+	Trigger Trigger
+	Err     error // nil = it is in effect
+	Summary Summary
+}
+
+// Deps do the work.
+type Deps struct {
+	// Reload reads the files and puts them into effect. With an error everything is as it was.
+	Reload func(context.Context) (Summary, error)
+	// Refresh puts what was discovered since into effect, with the files that are. Refreshed, told whenever there may be something, has to hold one
+	// notice while nobody takes it; nil = nothing is discovered.
+	Refresh   func(context.Context) (Summary, error)
+	Refreshed <-chan struct{}
+	// Fingerprint is equal for equal contents of the files, also where they cannot be read. Begin with that of the configuration that runs.
+	Fingerprint func() string
+	// Ticks are when to look whether the files have changed; nil = never.
+	Ticks <-chan time.Time
+	Now   func() time.Time
+	// Done hears of every attempt but those of discovery that change nothing.
+	Done   func(Result)
+	Logger *slog.Logger
+}
+
+// Loop makes the attempts. Trigger and Reload may be called by anybody at any time.
+type Loop struct {
+	deps     Deps
+	signal   chan struct{} // holds one: however many signals come during an attempt, there is one more after it
+	requests chan request
+	running  atomic.Bool
+	ended    chan struct{}
+	end      sync.Once
+	seen     string // fingerprint of what was attempted last
+
+	mu   sync.Mutex
+	last *Result
+}
+
+type request struct{ done chan<- error }
+
+// New makes a loop for a configuration that was loaded with this fingerprint.
+func New(deps Deps, loaded string) *Loop {
+	return &Loop{
+		deps: deps, signal: make(chan struct{}, 1), requests: make(chan request), ended: make(chan struct{}), seen: loaded,
+	}
+}
+
+// Run makes attempts until ctx ends.
+func (l *Loop) Run(ctx context.Context) {
+	defer l.end.Do(func() { close(l.ended) })
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-l.signal:
+			_ = l.attempt(ctx, Signal) // told to the log and to Done
+		case r := <-l.requests:
+			r.done <- l.attempt(ctx, Request)
+		case <-l.deps.Ticks:
+			if l.deps.Fingerprint() != l.seen {
+				_ = l.attempt(ctx, Poll) // likewise
+			}
+		case <-l.deps.Refreshed:
+			l.refresh(ctx)
+		}
+	}
+}
+
+// Trigger asks for an attempt, as a signal does, and does not wait for it.
+func (l *Loop) Trigger() {
+	select {
+	case l.signal <- struct{}{}:
+	default: // one will come that has not begun yet
+	}
+}
+
+// Reload makes an attempt and waits for its end; ErrRunning if there is one already.
+func (l *Loop) Reload(ctx context.Context) error {
+	if l.running.Load() {
+		return ErrRunning
+	}
+	done := make(chan error, 1)
+	select {
+	case l.requests <- request{done}:
+	case <-l.ended:
+		return errEnded
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return <-done // whoever asked for it wants to know, and an attempt has its limit
+}
+
+// Last is the last attempt to load the files; nil = there was none.
+func (l *Loop) Last() *Result {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+func (l *Loop) attempt(ctx context.Context, trigger Trigger) error {
+	l.running.Store(true)
+	defer l.running.Store(false)
+	l.seen = l.deps.Fingerprint() // before they are read: what changes after this is looked at again
+	r := Result{Trigger: trigger}
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errors.New("it takes longer than a minute"))
+	defer cancel()
+	r.Summary, r.Err = l.deps.Reload(limited)
+	r.At = l.deps.Now()
+	l.mu.Lock()
+	l.last = &r
+	l.mu.Unlock()
+	l.tell(&r)
+	return r.Err
+}
+
+// refresh puts what was discovered into effect. It is no attempt to load the files: those that are in effect have not become worse.
+func (l *Loop) refresh(ctx context.Context) {
+	l.running.Store(true)
+	defer l.running.Store(false)
+	r := Result{Trigger: Discovery}
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errors.New("it takes longer than a minute"))
+	defer cancel()
+	r.Summary, r.Err = l.deps.Refresh(limited)
+	r.At = l.deps.Now()
+	if r.Err != nil || !r.Summary.Empty() {
+		l.tell(&r)
+	}
+}
+
+func (l *Loop) tell(r *Result) {
+	logger := l.deps.Logger.With(slog.String("trigger", string(r.Trigger)))
+	if r.Err != nil {
+		logger.Error("configuration was not taken, the one before stays in effect", slog.Any("err", r.Err))
+	} else {
+		logger.Info("configuration taken", slog.Int("added", r.Summary.Added), slog.Int("changed", r.Summary.Changed),
+			slog.Int("removed", r.Summary.Removed), slog.Int("kept", r.Summary.Kept))
+	}
+	l.deps.Done(*r)
+}

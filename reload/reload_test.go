@@ -1,0 +1,249 @@
+package reload_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/aiperf-exporter/aiperf-exporter/reload"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rig is a loop whose work does nothing but count.
+type rig struct {
+	loop      *reload.Loop
+	ticks     chan time.Time
+	refreshed chan struct{}
+
+	mu       sync.Mutex
+	print    string
+	err      error
+	hold     chan struct{} // an attempt waits until it is closed; nil = it does not
+	attempts int
+	told     []reload.Result
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{ticks: make(chan time.Time), refreshed: make(chan struct{}, 1), print: "first"}
+	work := func(summary reload.Summary) func(context.Context) (reload.Summary, error) {
+		return func(ctx context.Context) (reload.Summary, error) {
+			r.mu.Lock()
+			r.attempts++
+			hold, err := r.hold, r.err
+			r.mu.Unlock()
+			if hold != nil {
+				select {
+				case <-hold:
+				case <-ctx.Done():
+					return reload.Summary{}, context.Cause(ctx)
+				}
+			}
+			return summary, err
+		}
+	}
+	r.loop = reload.New(reload.Deps{
+		Reload: work(reload.Summary{Added: 1}), Refresh: work(reload.Summary{}), Refreshed: r.refreshed, Ticks: r.ticks,
+		Fingerprint: func() string {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.print
+		},
+		Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Done: func(result reload.Result) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.told = append(r.told, result)
+		},
+	}, r.print)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.loop.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return r
+}
+
+// set changes what the work does.
+func (r *rig) set(change func(*rig)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(r)
+}
+
+func (r *rig) triggers() []reload.Trigger {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []reload.Trigger
+	for _, result := range r.told {
+		out = append(out, result.Trigger)
+	}
+	return out
+}
+
+func TestABurstOfSignalsIsTwoAttemptsAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, hold := newRig(t), make(chan struct{})
+		r.set(func(r *rig) { r.hold = hold })
+		r.loop.Trigger()
+		synctest.Wait() // the first attempt runs
+		for range 50 {
+			r.loop.Trigger()
+		}
+		close(hold)
+		synctest.Wait()
+		if diff := cmp.Diff([]reload.Trigger{reload.Signal, reload.Signal}, r.triggers()); diff != "" {
+			t.Errorf("attempts (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestARequestIsRefusedWhileAnAttemptRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, hold := newRig(t), make(chan struct{})
+		r.set(func(r *rig) { r.hold = hold })
+		r.loop.Trigger()
+		synctest.Wait()
+		if err := r.loop.Reload(t.Context()); !errors.Is(err, reload.ErrRunning) {
+			t.Errorf("got %v, want %v", err, reload.ErrRunning)
+		}
+		close(hold)
+		synctest.Wait()
+		if err := r.loop.Reload(t.Context()); err != nil {
+			t.Errorf("after it: %v", err)
+		}
+	})
+}
+
+func TestARequestIsToldWhatIsWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, broken := newRig(t), errors.New("broken")
+		r.set(func(r *rig) { r.err = broken })
+		if err := r.loop.Reload(t.Context()); !errors.Is(err, broken) {
+			t.Errorf("got %v, want %v", err, broken)
+		}
+		last := r.loop.Last()
+		if last == nil || last.Trigger != reload.Request || !errors.Is(last.Err, broken) {
+			t.Errorf("last attempt: %+v", last)
+		}
+	})
+}
+
+func TestFilesAreTakenWhenTheirContentHasChangedAndBrokenOnesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		tick := func(print string, err error) {
+			r.set(func(r *rig) { r.print, r.err = print, err })
+			r.ticks <- time.Now()
+			synctest.Wait()
+		}
+		tick("first", nil)
+		tick("broken", errors.New("broken"))
+		tick("broken", errors.New("broken"))
+		tick("second", nil)
+		tick("second", nil)
+		tick("first", nil)
+		if diff := cmp.Diff([]reload.Trigger{reload.Poll, reload.Poll, reload.Poll}, r.triggers()); diff != "" {
+			t.Errorf("attempts (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAnAttemptThatTakesTooLongIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.set(func(r *rig) { r.hold = make(chan struct{}) })
+		if err := r.loop.Reload(t.Context()); err == nil {
+			t.Error("it was taken")
+		}
+	})
+}
+
+func TestWhatIsDiscoveredAndChangesNothingIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.refreshed <- struct{}{}
+		synctest.Wait()
+		r.set(func(r *rig) { r.err = errors.New("broken") })
+		r.refreshed <- struct{}{}
+		synctest.Wait()
+		if diff := cmp.Diff([]reload.Trigger{reload.Discovery}, r.triggers()); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
+		}
+		if last := r.loop.Last(); last != nil {
+			t.Errorf("discovery is no attempt to load the files, got %+v", last)
+		}
+	})
+}
+
+func TestNobodyWaitsForALoopThatHasEnded(t *testing.T) {
+	t.Parallel()
+	loop := reload.New(reload.Deps{}, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	loop.Run(ctx)
+	if err := loop.Reload(t.Context()); err == nil {
+		t.Error("it was taken")
+	}
+}
+
+// The folder of a ConfigMap is a link that is replaced; the files in it are links through that link.
+func TestFingerprintFollowsLinksAnew(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, version := range []string{"one", "two"} {
+		if err := os.Mkdir(filepath.Join(dir, version), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, version, "c.yml"), []byte(version), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(version string) {
+		next := filepath.Join(dir, "next")
+		if err := os.Symlink(version, next); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(next, filepath.Join(dir, "..data")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "c.yml")
+	if err := os.Symlink(filepath.Join("..data", "c.yml"), file); err != nil {
+		t.Fatal(err)
+	}
+	prints := make([]string, 0, 4)
+	note := func() { prints = append(prints, reload.Fingerprint([]string{file})) }
+	note() // there is nothing yet
+	link("one")
+	note()
+	link("two")
+	note()
+	if again := reload.Fingerprint([]string{file}); again != prints[2] {
+		t.Errorf("the same content: %s and %s", prints[2], again)
+	}
+	link("one")
+	note()
+	if prints[3] != prints[1] {
+		t.Errorf("the content of before: %s, was %s", prints[3], prints[1])
+	}
+	if distinct := slices.Compact(slices.Sorted(slices.Values(prints))); len(distinct) != 3 {
+		t.Errorf("%d contents have %d fingerprints", 3, len(distinct))
+	}
+}
