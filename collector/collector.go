@@ -15,8 +15,13 @@ import (
 
 // Collector reads somebody else's metrics.
 type Collector interface {
+	Source
 	// Run reads until ctx ends.
 	Run(ctx context.Context)
+}
+
+// Source has something to show.
+type Source interface {
 	// Families are what it has to show now, what is too old left out. It never waits, and nobody changes what it returned. Safe for
 	// concurrent use.
 	Families() []*dto.MetricFamily

@@ -176,15 +176,15 @@ func TestLabelOfASeriesWinsOverThatOfAll(t *testing.T) {
 }
 
 func BenchmarkGather(b *testing.B) {
-	var collectors []Collector
+	var sources []Source
 	for range 100 {
 		builder := NewBuilder(testTable())
 		for range 100 {
-			builder.Add("aiperf_gpu_power_watts", 1, string(rune('a'+len(collectors)%26)), "uuid", "host", "", "dcgm")
+			builder.Add("aiperf_gpu_power_watts", 1, string(rune('a'+len(sources)%26)), "uuid", "host", "", "dcgm")
 		}
-		collectors = append(collectors, shown(builder.Families()))
+		sources = append(sources, shown(builder.Families()))
 	}
-	g := NewGatherer(map[string]string{"region": "eu"}, collectors...)
+	g := NewGatherer(map[string]string{"region": "eu"}, sources...)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := g.Gather(); err != nil {

@@ -29,19 +29,19 @@ func Table() []metrics.Series {
 	}}
 }
 
-// Gatherer joins what collectors have to show into one family for each name. Where they do not agree about the type of a family, that of most
+// Gatherer joins what sources have to show into one family for each name. Where they do not agree about the type of a family, that of most
 // of its series holds and the others are left out, as is a family that has the name of a part of another; the first help text is taken. Of two
 // series with the same labels the first stays.
 type Gatherer struct {
-	labels     []*dto.LabelPair
-	collectors []Collector
+	labels  []*dto.LabelPair
+	sources []Source
 }
 
 var _ prometheus.Gatherer = (*Gatherer)(nil)
 
 // NewGatherer makes one that puts the labels on every series.
-func NewGatherer(labels map[string]string, collectors ...Collector) *Gatherer {
-	g := &Gatherer{collectors: collectors}
+func NewGatherer(labels map[string]string, sources ...Source) *Gatherer {
+	g := &Gatherer{sources: sources}
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		g.labels = append(g.labels, &dto.LabelPair{Name: new(name), Value: new(labels[name])})
 	}
@@ -51,7 +51,7 @@ func NewGatherer(labels map[string]string, collectors ...Collector) *Gatherer {
 // Gather implements prometheus.Gatherer.
 func (g *Gatherer) Gather() ([]*dto.MetricFamily, error) {
 	byName := map[string][]*dto.MetricFamily{}
-	for _, c := range g.collectors {
+	for _, c := range g.sources {
 		for _, f := range c.Families() {
 			byName[f.GetName()] = append(byName[f.GetName()], f)
 		}

@@ -91,7 +91,7 @@ func (c *Config) decodeClients() []error {
 	for _, name := range slices.Sorted(maps.Keys(c.HTTPClients)) {
 		client := c.HTTPClients[name]
 		if err := client.decode(); err != nil {
-			errs = append(errs, invalid.Key(client.blame("http_clients."+name, err), "%v", err))
+			errs = append(errs, invalid.Key(blame(client.Rest, "http_clients."+name, err), "%v", err))
 		}
 		c.HTTPClients[name] = client
 	}
@@ -108,10 +108,11 @@ func (c *HTTPClient) decode() error {
 	return decoder.Decode(&c.HTTP)
 }
 
-// blame guesses which key an error without a place is about: the first one that it names and that was written.
-func (c *HTTPClient) blame(path string, err error) string {
-	for _, word := range strings.FieldsFunc(err.Error(), func(r rune) bool { return strings.ContainsRune(" ,:\"", r) }) {
-		if found, ok := findKey(c.Rest, path, word); ok {
+// blame guesses which key of what was written at path an error without a place is about: the first one that it names.
+func blame(written any, path string, err error) string {
+	m, _ := written.(map[string]any) // nil: nothing to blame
+	for _, word := range strings.FieldsFunc(err.Error(), func(r rune) bool { return strings.ContainsRune(" ,:'\"", r) }) {
+		if found, ok := findKey(m, path, word); ok {
 			return found
 		}
 	}
@@ -133,7 +134,10 @@ func findKey(m map[string]any, path, key string) (string, bool) {
 }
 
 // files gives the files that the client names, by key below path.
-func (c *HTTPClient) files(path string) map[string]string {
+func (c *HTTPClient) files(path string) map[string]string { return filesOf(c.Rest, path) }
+
+// filesOf gives the files that clients in what was written at path name, by key.
+func filesOf(written any, path string) map[string]string {
 	out := map[string]string{}
 	var visit func(v any, path, pattern string)
 	visit = func(v any, path, pattern string) {
@@ -152,7 +156,7 @@ func (c *HTTPClient) files(path string) map[string]string {
 			}
 		}
 	}
-	visit(c.Rest, path, "")
+	visit(written, path, "")
 	return out
 }
 

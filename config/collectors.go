@@ -34,7 +34,7 @@ func (c *Config) ServerTargets() []server.Target {
 		}
 		target := server.Target{Name: t.Name, URL: t.URL.Reveal(), Model: t.Model, Config: t.Server, HTTP: c.scrapeClient(t.Server.Client, c.Collectors.Server.Client)}
 		if credential := c.credential(t); t.Server.Auth == server.InheritAuth && credential != nil {
-			target.Credential = credential
+			target.Credential, target.CredentialKey = credential, c.credentialKey(t)
 		}
 		out = append(out, target)
 	}

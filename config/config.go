@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/gpu"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server"
@@ -23,6 +24,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/otlp"
+	"github.com/aiperf-exporter/aiperf-exporter/probe"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
 	"github.com/aiperf-exporter/aiperf-exporter/selftest"
 )
@@ -30,17 +32,21 @@ import (
 // Config is the effective configuration: all layers joined, all defaults filled in. Load makes it; it does not change afterwards and
 // is safe for concurrent use.
 type Config struct {
-	Global      Global                       `koanf:"global" yaml:"global"`
-	Secrets     map[string]Secret            `koanf:"secrets" yaml:"secrets,omitempty"`
-	HTTPClients map[string]HTTPClient        `koanf:"http_clients" yaml:"http_clients,omitempty"`
-	Workloads   map[string]workload.Config   `koanf:"workloads" yaml:"workloads,omitempty"`
-	Loads       map[string]load.Config       `koanf:"loads" yaml:"loads,omitempty"`
-	SLOs        map[string]metrics.SLOConfig `koanf:"slos" yaml:"slos,omitempty"`
-	Targets     []Target                     `koanf:"targets" yaml:"targets"`
-	Collectors  Collectors                   `koanf:"collectors" yaml:"collectors"`
-	OTLP        otlp.Config                  `koanf:"otlp" yaml:"otlp"`
-	Metrics     metrics.Config               `koanf:"metrics" yaml:"metrics"`
-	SelfTest    selftest.Config              `koanf:"selftest" yaml:"selftest"`
+	Global          Global                       `koanf:"global" yaml:"global"`
+	Secrets         map[string]Secret            `koanf:"secrets" yaml:"secrets,omitempty"`
+	HTTPClients     map[string]HTTPClient        `koanf:"http_clients" yaml:"http_clients,omitempty"`
+	Workloads       map[string]workload.Config   `koanf:"workloads" yaml:"workloads,omitempty"`
+	Loads           map[string]load.Config       `koanf:"loads" yaml:"loads,omitempty"`
+	SLOs            map[string]metrics.SLOConfig `koanf:"slos" yaml:"slos,omitempty"`
+	Modules         map[string]Module            `koanf:"modules" yaml:"modules,omitempty"`
+	Probe           probe.Config                 `koanf:"probe" yaml:"probe"`
+	Targets         []Target                     `koanf:"targets" yaml:"targets"`
+	TargetDiscovery []DiscoverySet               `koanf:"target_discovery" yaml:"target_discovery,omitempty"`
+	Collectors      Collectors                   `koanf:"collectors" yaml:"collectors"`
+	OTLP            otlp.Config                  `koanf:"otlp" yaml:"otlp"`
+	Metrics         metrics.Config               `koanf:"metrics" yaml:"metrics"`
+	SelfTest        selftest.Config              `koanf:"selftest" yaml:"selftest"`
+	Debug           Debug                        `koanf:"debug" yaml:"debug"`
 
 	// Warnings are what is allowed but probably not meant, in the order of files and lines.
 	Warnings []Finding `koanf:"-" yaml:"-"`
@@ -49,7 +55,8 @@ type Config struct {
 	excessTargets int    // more than max_targets; a configuration that was loaded has none
 
 	named    map[string]*secret.Source // by name under secrets
-	ofTarget map[string]*secret.Source // by target: api_key and api_key_file
+	ofTarget map[string]*secret.Source // by target, or by module as moduleOwner has it: api_key and api_key_file
+	ofSet    map[string]*secret.Source // by discovery set: those of its template
 	redactor *secret.Redactor
 }
 
@@ -142,6 +149,9 @@ type Target struct {
 	// makes arrivals, lengths and words of prompts reproducible; the number at the start of each prompt is always fresh
 	Seed uint64 `koanf:"seed" yaml:"seed"`
 
+	// Source is the discovery set that the target came from, "" = the file.
+	Source string `koanf:"-" yaml:"-" json:"-"`
+
 	randomSeed bool
 }
 
@@ -172,9 +182,17 @@ func (c *Config) SecretReadErrors() map[string]int64 {
 	for name, s := range c.named {
 		out[name] = int64(s.ReadErrors()) // one per second at most
 	}
-	for target, s := range c.ofTarget {
+	for owner, s := range c.ofTarget {
+		if !strings.Contains(owner, ":") { // else it is a module
+			owner = "target:" + owner
+		}
 		if s.Path() != "" {
-			out["target:"+target] = int64(s.ReadErrors()) // one per second at most
+			out[owner] = int64(s.ReadErrors()) // one per second at most
+		}
+	}
+	for set, s := range c.ofSet {
+		if s.Path() != "" {
+			out["target_discovery:"+set] = int64(s.ReadErrors()) // one per second at most
 		}
 	}
 	return out

@@ -17,6 +17,7 @@ import (
 func (c *Config) Generator() (generator.Config, error) {
 	out := generator.Config{Limits: generator.Limits{
 		MaxInFlight: c.Global.MaxInFlight, MaxRate: c.Global.MaxRate, MaxStartRate: c.Global.MaxStartPerSecond, Budget: c.Global.Budget,
+		Linger: c.Metrics.RemovedTargetLinger,
 	}}
 	for i := range c.Targets {
 		if !c.Targets[i].Enabled {
@@ -94,6 +95,6 @@ func (c *Config) clientOf(t *Target) transport.Config {
 	_, client := entry(c.HTTPClients, t.Client, DefaultHTTPClient())
 	out := client.transportConfig()
 	out.Timeouts = t.Timeouts
-	out.Credential = c.credential(t)
+	out.Credential, out.CredentialKey = c.credential(t), c.credentialKey(t)
 	return out
 }

@@ -20,6 +20,9 @@ func (c *Config) idle() []error {
 	for i := range c.Targets {
 		out = append(out, c.idleServer(&c.Targets[i].Server, fmt.Sprintf("targets[%d].server", i))...)
 	}
+	for i := range c.TargetDiscovery {
+		out = append(out, c.idleServer(&c.TargetDiscovery[i].Template.Server, fmt.Sprintf("target_discovery[%d].template.server", i))...)
+	}
 	return out
 }
 

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/aiperf-exporter/aiperf-exporter/discovery"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
@@ -46,9 +48,6 @@ var mustBePositive = map[string]bool{
 
 // plannedKeys belong to what this version does not do yet.
 var plannedKeys = []string{
-	"target_discovery", "debug", "modules", "probe",
-	"global.timeout",
-	"metrics.removed_target_linger",
 	"slos.*.preset",
 	"http_clients.*.fresh_every", "http_clients.*.ip_family", "http_clients.*.ip_version", "http_clients.*.dns_refresh",
 }
@@ -60,20 +59,20 @@ var unavailableKeys = []struct {
 	keys   []string
 }{
 	{"not available in this version", plannedKeys},
+	{"is written as timeouts.total, for all targets under defaults", []string{"global.timeout"}},
 	{"is written beside endpoint, not under it", []string{
 		"targets[].endpoint.url", "targets[].endpoint.model", "targets[].endpoint.timeouts",
 	}},
 	{"is asked for as long as the server takes it, and in each chunk with continuous_usage", []string{"targets[].endpoint.usage"}},
 	{"is written as secret, api_key_file or api_key, in the header that key_header names", []string{"targets[].endpoint.auth"}},
 	{"must be written at each target", []string{"defaults.name"}},
+	{"is what discovery finds, it cannot be in the template", []string{"target_discovery[].template.name", "target_discovery[].template.url"}},
+	{"not available, it would be that of every target of the set", []string{
+		"target_discovery[].template.gpus", "target_discovery[].template.fingerprint.baseline_file",
+	}},
+	{"is not of a module: the request names the target, and asks it once", []string{"modules.*.name", "modules.*.url", "modules.*.load", "modules.*.budget"}},
 	{"is written at the target or under global, not under loads", []string{"loads.*.budget"}},
 	{"is written in the load of the target, under loads", []string{"targets[].backoff"}},
-	{"not available, use the key that ends in _file", []string{
-		"http_clients.*.basic_auth.username_ref", "http_clients.*.basic_auth.password_ref", "http_clients.*.authorization.credentials_ref",
-		"http_clients.*.oauth2.client_secret_ref", "http_clients.*.oauth2.client_certificate_key_ref",
-		"http_clients.*.tls_config.ca_ref", "http_clients.*.tls_config.cert_ref", "http_clients.*.tls_config.key_ref",
-		"http_clients.*.oauth2.tls_config.ca_ref", "http_clients.*.oauth2.tls_config.cert_ref", "http_clients.*.oauth2.tls_config.key_ref",
-	}},
 	{`not available, use http_version: "1.1" or "2"`, []string{"http_clients.*.enable_http2"}},
 	{"not available: redirects are never followed, they would carry credentials to another host", []string{"http_clients.*.follow_redirects"}},
 }
@@ -81,23 +80,59 @@ var unavailableKeys = []struct {
 // Unavailable gives the keys that this version knows and refuses because they are planned, by pattern.
 func Unavailable() []string { return slices.Clone(plannedKeys) }
 
+// secretReferences are those of Prometheus' clients to a store of secrets, which we do not have.
+var secretReferences = []string{
+	"basic_auth.username_ref", "basic_auth.password_ref", "authorization.credentials_ref",
+	"oauth2.client_secret_ref", "oauth2.client_certificate_key_ref",
+	"tls_config.ca_ref", "tls_config.cert_ref", "tls_config.key_ref",
+	"oauth2.tls_config.ca_ref", "oauth2.tls_config.cert_ref", "oauth2.tls_config.key_ref",
+}
+
+// clients are the places where a client of Prometheus is configured.
+var clients = []string{
+	"http_clients.*", "target_discovery[].http_sd_configs[]", "target_discovery[].kubernetes_sd_configs[]", "target_discovery[].inference_pool_sd_configs[]",
+}
+
 // unavailable gives the reasons by pattern.
 func unavailable() map[string]string {
 	out := map[string]string{}
+	for _, client := range clients {
+		for _, key := range secretReferences {
+			out[client+"."+key] = "not available, use the key that ends in _file"
+		}
+	}
 	for _, group := range unavailableKeys {
 		for _, key := range group.keys {
 			out[key] = group.reason
 			if below, ok := strings.CutPrefix(key, "targets[]."); ok {
 				out["defaults."+below] = group.reason
+				out["target_discovery[].template."+below] = group.reason
+				if strings.HasPrefix(below, "endpoint.") {
+					out["modules.*."+below] = group.reason
+				}
 			}
 		}
+	}
+	if discovery.Kubernetes {
+		return out
+	}
+	for _, key := range discovery.KubernetesKeys {
+		pattern := "target_discovery[]." + key
+		maps.DeleteFunc(out, func(below, _ string) bool { return strings.HasPrefix(below, pattern) }) // nothing is below what is refused
+		out[pattern] = "not available in this build, which is one without Kubernetes: it needs the build tag k8s_sd"
 	}
 	return out
 }
 
 // isFile tells whether a key names a file.
 func isFile(pattern string) bool {
-	return pattern == "secrets.*.file" || isWorkloadFile(pattern) || strings.HasSuffix(pattern, "_file") || pattern == "http_clients.*.http_headers.*.files[]"
+	return pattern == "secrets.*.file" || isWorkloadFile(pattern) || strings.HasSuffix(pattern, "_file") ||
+		strings.HasSuffix(pattern, ".http_headers.*.files[]") || pattern == "target_discovery[].file_sd_configs[].files[]"
+}
+
+// isURL tells whether a key that takes a text takes a URL, of which users and queries are not shown.
+func isURL(pattern string) bool {
+	return strings.HasSuffix(pattern, "_url") || pattern == "target_discovery[].http_sd_configs[].url"
 }
 
 // isWorkloadFile tells whether a key names a file or folder of which prompts are made.
@@ -111,11 +146,13 @@ func isWorkloadFile(pattern string) bool {
 
 // isSensitiveHeader tells whether a key holds a value of a header that is a secret by its name.
 func isSensitiveHeader(pattern string, at *place) bool {
-	switch pattern {
-	case "http_clients.*.http_headers.*.values[]":
+	if strings.HasSuffix(pattern, ".http_headers.*.values[]") {
 		return secret.SensitiveHeader(at.parent.parent.name)
-	case "targets[].endpoint.headers.*", "defaults.endpoint.headers.*", "targets[].endpoint.url_params.*", "defaults.endpoint.url_params.*":
-		return secret.SensitiveHeader(at.name)
+	}
+	for _, target := range []string{"targets[]", "defaults", "modules.*", "target_discovery[].template"} {
+		if key, ok := strings.CutPrefix(pattern, target+".endpoint."); ok && (key == "headers.*" || key == "url_params.*") {
+			return secret.SensitiveHeader(at.name)
+		}
 	}
 	return false
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/otlp"
+	"github.com/aiperf-exporter/aiperf-exporter/probe"
 	"github.com/aiperf-exporter/aiperf-exporter/selftest"
 )
 
@@ -81,6 +82,13 @@ func decode(layers []map[string]any, sending *otlp.Config, seedBase uint64) (*Co
 	if err != nil {
 		return nil, err
 	}
+	randomTemplates, err := fillSets(all)
+	if err != nil {
+		return nil, err
+	}
+	if err = fillModules(all); err != nil {
+		return nil, err
+	}
 	delete(all, "defaults")
 	config := &Config{seedBase: seedBase}
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
@@ -99,6 +107,9 @@ func decode(layers []map[string]any, sending *otlp.Config, seedBase uint64) (*Co
 	for i := range config.Targets {
 		config.Targets[i].randomSeed = random[i]
 	}
+	for i := range config.TargetDiscovery {
+		config.TargetDiscovery[i].Template.randomSeed = randomTemplates[i]
+	}
 	return config, nil
 }
 
@@ -107,7 +118,7 @@ func defaultLayer(written map[string]any, sending *otlp.Config) (map[string]any,
 	out := map[string]any{}
 	for block, config := range map[string]any{
 		"global": DefaultGlobal(), "collectors": DefaultCollectors(), "otlp": *sending, "metrics": metrics.DefaultConfig(),
-		"selftest": selftest.DefaultConfig(),
+		"selftest": selftest.DefaultConfig(), "probe": probe.DefaultConfig(), "debug": DefaultDebug(),
 	} {
 		m, err := defaultsOf(config)
 		if err != nil {
@@ -148,34 +159,29 @@ func cutTargets(all map[string]any) (excess int) {
 	return len(targets) - limit
 }
 
+// builtInTarget is what a target is where nothing is written.
+func builtInTarget() (map[string]any, error) {
+	out := map[string]any{"accounting": string(metrics.Estimated), "enabled": true}
+	for key, config := range map[string]any{
+		"endpoint": endpoint.DefaultConfig(), "timeouts": transport.DefaultTimeouts(), "budget": budget.DefaultConfig(),
+		"fingerprint": answer.DefaultFingerprintConfig(), "server": server.DefaultTargetConfig(), "cost": metrics.DefaultCostConfig(),
+	} {
+		defaults, err := defaultsOf(config)
+		if err != nil {
+			return nil, err
+		}
+		out[key] = defaults
+	}
+	return out, nil
+}
+
 // fillTargets puts `defaults:` and the built-in defaults under every target, and a seed where there is none: random tells by index
 // where it did.
 func fillTargets(all map[string]any, seedBase uint64) (random []bool, err error) {
-	protocol, err := defaultsOf(endpoint.DefaultConfig())
+	builtIn, err := builtInTarget()
 	if err != nil {
 		return nil, err
 	}
-	timeouts, err := defaultsOf(transport.DefaultTimeouts())
-	if err != nil {
-		return nil, err
-	}
-	spending, err := defaultsOf(budget.DefaultConfig())
-	if err != nil {
-		return nil, err
-	}
-	costs, err := defaultsOf(metrics.DefaultCostConfig())
-	if err != nil {
-		return nil, err
-	}
-	scraping, err := defaultsOf(server.DefaultTargetConfig())
-	if err != nil {
-		return nil, err
-	}
-	drift, err := defaultsOf(answer.DefaultFingerprintConfig())
-	if err != nil {
-		return nil, err
-	}
-	builtIn := map[string]any{"endpoint": protocol, "timeouts": timeouts, "budget": spending, "fingerprint": drift, "server": scraping, "cost": costs, "accounting": string(metrics.Estimated), "enabled": true}
 	written, _ := all["defaults"].(map[string]any) // nil: the block is not written
 	targets, _ := all["targets"].([]any)
 	random = make([]bool, len(targets))
@@ -192,6 +198,53 @@ func fillTargets(all map[string]any, seedBase uint64) (random []bool, err error)
 		targets[i] = filled
 	}
 	return random, nil
+}
+
+// fillSets puts the defaults under every discovery set and its template; random tells by index which templates have no seed.
+func fillSets(all map[string]any) (random []bool, err error) {
+	sets, _ := all["target_discovery"].([]any) // nil: none are written
+	random = make([]bool, len(sets))
+	builtIn, err := builtInTarget()
+	if err != nil {
+		return nil, err
+	}
+	written, _ := all["defaults"].(map[string]any) // nil: the block is not written
+	inherited := forTemplates(written)
+	bare := DefaultDiscoverySet()
+	for i, set := range sets {
+		own, _ := set.(map[string]any) // the checker lets nothing else pass
+		template, _ := own["template"].(map[string]any)
+		filled, err := overlay(map[string]any{"max_targets": bare.MaxTargets, "grace": bare.Grace}, own)
+		if err != nil {
+			return nil, err
+		}
+		full, err := overlay(builtIn, inherited, template)
+		if err != nil {
+			return nil, err
+		}
+		_, seeded := full["seed"]
+		random[i] = !seeded
+		filled["template"] = full
+		sets[i] = filled
+	}
+	return random, nil
+}
+
+// notInherited are the keys of `defaults:` that templates do not get.
+var notInherited = []string{"url", "load", "gpus"}
+
+// forTemplates gives `defaults:` without what must not come to discovered targets unseen, or cannot be that of many.
+func forTemplates(defaults map[string]any) map[string]any {
+	out := maps.Clone(defaults)
+	for _, key := range notInherited {
+		delete(out, key)
+	}
+	if drift, ok := out["fingerprint"].(map[string]any); ok {
+		drift = maps.Clone(drift)
+		delete(drift, "baseline_file")
+		out["fingerprint"] = drift
+	}
+	return out
 }
 
 // seedOf is the seed of a target that has none of its own: as random as seedBase, and the same whenever the process loads the target anew. It

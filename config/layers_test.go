@@ -215,7 +215,7 @@ func TestEnvironmentThatHitsNoScalarIsAnError(t *testing.T) {
 		{"a target", "AIPERF_EXPORTER__targets__0__url=http://h", "targets.0.url: only keys of global, metrics, selftest, otlp, debug can be set by environment variables"},
 		{"a misspelled block", "AIPERF_EXPORTER__golbal__max_rate=1", `golbal.max_rate: only keys of global, metrics, selftest, otlp, debug can be set by environment variables, did you mean "global"?`},
 		{"no key", "AIPERF_EXPORTER__=1", ": only keys of global, metrics, selftest, otlp, debug can be set by environment variables"},
-		{"a block of a later version", "AIPERF_EXPORTER__debug__history=1", "debug: not available in this version"},
+		{"a key that is written elsewhere", "AIPERF_EXPORTER__global__timeout=1s", "global.timeout: is written as timeouts.total, for all targets under defaults"},
 		{"the wrong type", "AIPERF_EXPORTER__global__max_in_flight=many", `global.max_in_flight: must be a whole number, got "many"`},
 		{"nothing for a number", "AIPERF_EXPORTER__global__max_in_flight=", `global.max_in_flight: must be a whole number, got ""`},
 	}

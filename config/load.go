@@ -37,7 +37,7 @@ func Load(opts Options) (*Config, error) {
 	}
 	config.redactor = &secret.Redactor{}
 	config.addSecrets(l.checker.secrets, opts.Previous)
-	problems = config.decodeClients()
+	problems = append(config.decodeClients(), config.decodeDiscovery()...)
 	problems = append(problems, config.validate()...)
 	if opts.StrictSecrets {
 		problems = append(problems, config.readFiles()...)
@@ -142,11 +142,23 @@ func (l *loader) locate(problem error) Finding {
 		return l.at("", problem.Error())
 	}
 	// A key that a target has from `defaults:` is reported once, where it stands.
-	_, rest, ok := strings.Cut(key.Path, "].")
-	if ok && strings.HasPrefix(key.Path, "targets[") && l.written(key.Path).isEmpty() && !l.written("defaults."+rest).isEmpty() {
+	if rest, ok := belowTarget(key.Path); ok && l.written(key.Path).isEmpty() && !l.written("defaults."+rest).isEmpty() {
 		return l.at("defaults."+rest, key.Message)
 	}
 	return l.at(key.Path, key.Message)
+}
+
+// belowTarget gives the key inside a target or a template, which it may have from `defaults:`.
+func belowTarget(path string) (key string, ok bool) {
+	block, rest, found := strings.Cut(path, "].")
+	switch {
+	case found && strings.HasPrefix(block, "targets["):
+		return rest, true
+	case found && strings.HasPrefix(block, "target_discovery["):
+		key, ok = strings.CutPrefix(rest, "template.")
+		return key, ok && !slices.Contains(notInherited, key)
+	}
+	return "", false
 }
 
 // at makes a finding about a key at the place of the key, or of the nearest one around it that was written.

@@ -32,7 +32,7 @@ func (c *Config) YAML() ([]byte, error) {
 // made up.
 func (c *Config) Hash() string {
 	fixed := *c
-	fixed.Targets = slices.Clone(c.Targets)
+	fixed.Targets = c.written()
 	var random []string
 	for i := range fixed.Targets {
 		if t := &fixed.Targets[i]; t.randomSeed {
@@ -48,8 +48,15 @@ func (c *Config) Hash() string {
 	return hex.EncodeToString(sum[:hashBytes])
 }
 
+// written are the targets of the file: those that were discovered are not part of it.
+func (c *Config) written() []Target {
+	return slices.DeleteFunc(slices.Clone(c.Targets), func(t Target) bool { return t.Source != "" })
+}
+
 func (c *Config) print() ([]byte, error) {
-	n, err := toYAML(reflect.ValueOf(*c))
+	shown := *c
+	shown.Targets = c.written()
+	n, err := toYAML(reflect.ValueOf(shown))
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +84,8 @@ func toYAML(v reflect.Value) (*yaml.Node, error) {
 		return encode(value.String())
 	case HTTPClient:
 		return clientToYAML(v)
+	case DiscoverySet:
+		return setToYAML(&value)
 	case yaml.Marshaler:
 		return encode(value)
 	}
@@ -203,10 +212,58 @@ func clientToYAML(v reflect.Value) (*yaml.Node, error) {
 	return n, nil
 }
 
+// setToYAML writes the keys of Prometheus as it has them, and of the template what a template may have.
+func setToYAML(s *DiscoverySet) (*yaml.Node, error) {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	if err := addField(n, "name", reflect.ValueOf(s.Name)); err != nil {
+		return nil, err
+	}
+	theirs, err := encode(s.SD)
+	if err != nil {
+		return nil, err
+	}
+	redact("", theirs, false)
+	n.Content = append(n.Content, theirs.Content...)
+	template, err := toYAML(reflect.ValueOf(s.Template))
+	if err != nil {
+		return nil, err
+	}
+	dropKeys(template, map[string]bool{"name": true, "url": true, "model": s.Template.Model == "", "seed": s.Template.randomSeed})
+	if protocol := valueOf(template, "endpoint"); protocol != nil {
+		dropKeys(protocol, map[string]bool{"type": s.Template.Endpoint.Type == ""})
+	}
+	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "template"}, template)
+	if err := addField(n, "max_targets", reflect.ValueOf(s.MaxTargets)); err != nil {
+		return nil, err
+	}
+	return n, addField(n, "grace", reflect.ValueOf(s.Grace))
+}
+
+// dropKeys leaves keys out of a map.
+func dropKeys(n *yaml.Node, keys map[string]bool) {
+	var kept []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if !keys[n.Content[i].Value] {
+			kept = append(kept, n.Content[i], n.Content[i+1])
+		}
+	}
+	n.Content = kept
+}
+
+// valueOf finds the value of a key, nil if the map has none.
+func valueOf(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
 // redact hides what a client's YAML still shows: users and queries in URLs, and the values of headers that are secret by their name.
 func redact(key string, n *yaml.Node, sensitive bool) {
 	switch {
-	case n.Kind == yaml.ScalarNode && strings.HasSuffix(key, "_url"):
+	case n.Kind == yaml.ScalarNode && (strings.HasSuffix(key, "_url") || key == "url" || key == "api_server"):
 		n.Value = secret.RedactURL(n.Value)
 	case n.Kind == yaml.ScalarNode && sensitive:
 		n.Value = secret.Mask

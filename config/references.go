@@ -86,13 +86,21 @@ func (c *Config) validateReferences(t *Target, path string) []error {
 // warnings finds what is allowed but probably not meant.
 func (c *Config) warnings() []error {
 	var out []error
-	if !slices.ContainsFunc(c.Targets, func(t Target) bool { return t.Enabled }) {
+	if len(c.TargetDiscovery) == 0 && !slices.ContainsFunc(c.Targets, func(t Target) bool { return t.Enabled }) {
 		out = append(out, invalid.Key("targets", "no target is enabled, nothing will be measured"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.HTTPClients)) {
 		if client := c.HTTPClients[name]; client.HTTP.TLSConfig.InsecureSkipVerify {
 			out = append(out, invalid.Key("http_clients."+name+".tls_config.insecure_skip_verify",
 				"certificates are not verified: anybody on the way can read and change requests, credentials among them"))
+		}
+	}
+	for i := range c.TargetDiscovery {
+		for j := range c.TargetDiscovery[i].SD.HTTP {
+			if c.TargetDiscovery[i].SD.HTTP[j].HTTPClientConfig.TLSConfig.InsecureSkipVerify {
+				out = append(out, invalid.Key(fmt.Sprintf("target_discovery[%d].http_sd_configs[%d].tls_config.insecure_skip_verify", i, j),
+					"certificates are not verified: anybody on the way can say what the targets are"))
+			}
 		}
 	}
 	if c.OTLP.TLS.InsecureSkipVerify {
@@ -105,19 +113,27 @@ func (c *Config) warnings() []error {
 		}
 	}
 	out = append(out, c.idle()...)
+	out = append(out, c.warnModules()...)
 	used := map[string]bool{}
 	for i := range c.Targets {
 		for _, ref := range c.Targets[i].references() {
 			used[ref.block+"."+ref.name] = true
 		}
 	}
-	for _, ref := range c.collectorReferences() {
+	for i := range c.TargetDiscovery {
+		for _, ref := range c.TargetDiscovery[i].Template.references() {
+			used[ref.block+"."+ref.name] = true
+		}
+	}
+	for _, ref := range slices.Concat(c.collectorReferences(), c.moduleReferences()) {
 		used[ref.block+"."+ref.name] = true
 	}
 	entries := c.entryNames()
 	for _, block := range blocks {
 		for _, name := range entries[block] {
-			if path := block + "." + name; !used[path] {
+			// A label of what is discovered may name them.
+			byLabel := len(c.TargetDiscovery) > 0 && (block == "workloads" || block == "loads")
+			if path := block + "." + name; !used[path] && !byLabel {
 				out = append(out, invalid.Key(path, "is not used by any target"))
 			}
 		}

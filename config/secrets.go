@@ -42,12 +42,32 @@ func (c *Config) addSecrets(literals []string, before *Config) {
 		c.ofTarget[t.Name] = newSource("api_key of target "+t.Name, t.Endpoint.APIKeyFile, t.Endpoint.APIKey, before.ofTarget[t.Name])
 		c.redactor.Add(c.ofTarget[t.Name])
 	}
+	for name, m := range c.Modules {
+		if owner := moduleOwner(name); m.Endpoint.APIKeyFile != "" || m.Endpoint.APIKey != "" {
+			c.ofTarget[owner] = newSource("api_key of "+owner, m.Endpoint.APIKeyFile, m.Endpoint.APIKey, before.ofTarget[owner])
+			c.redactor.Add(c.ofTarget[owner])
+		}
+	}
 	for name, client := range c.HTTPClients {
-		prefix := "http_clients." + name + "."
-		for path, file := range client.files("http_clients." + name) {
-			if slices.Contains(credentialFiles, strings.TrimPrefix(path, prefix)) || strings.HasPrefix(path, prefix+"http_headers.") {
-				c.redactor.Add(secret.File(path, file, time.Now))
-			}
+		c.addFiles(client.files("http_clients." + name))
+	}
+	c.ofSet = map[string]*secret.Source{}
+	for i := range c.TargetDiscovery {
+		s := &c.TargetDiscovery[i]
+		c.addFiles(s.files(fmt.Sprintf("target_discovery[%d]", i)))
+		if e := &s.Template.Endpoint; e.APIKeyFile != "" || e.APIKey != "" {
+			c.ofSet[s.Name] = newSource("api_key of target_discovery "+s.Name, e.APIKeyFile, e.APIKey, before.ofSet[s.Name])
+			c.redactor.Add(c.ofSet[s.Name])
+		}
+	}
+}
+
+// addFiles tells the redactor about those files of a client, by key, that hold a credential and nothing else.
+func (c *Config) addFiles(files map[string]string) {
+	for path, file := range files {
+		isCredential := func(key string) bool { return strings.HasSuffix(path, "."+key) }
+		if slices.ContainsFunc(credentialFiles, isCredential) || strings.Contains(path, ".http_headers.") {
+			c.redactor.Add(secret.File(path, file, time.Now))
 		}
 	}
 }
@@ -79,13 +99,26 @@ func (c *Config) readFiles() []error {
 			try(fmt.Sprintf("targets[%d].endpoint.api_key_file", i), s)
 		}
 	}
+	for name := range c.Modules {
+		if s, ok := c.ofTarget[moduleOwner(name)]; ok {
+			try("modules."+name+".endpoint.api_key_file", s)
+		}
+	}
 	errs = append(errs, c.OTLP.ReadFiles("otlp")...)
+	files := map[string]string{}
 	for name, client := range c.HTTPClients {
-		files := client.files("http_clients." + name)
-		for _, path := range slices.Sorted(maps.Keys(files)) {
-			if _, err := readFile(files[path]); err != nil {
-				errs = append(errs, invalid.Key(path, "%v", err))
-			}
+		maps.Copy(files, client.files("http_clients."+name))
+	}
+	for i := range c.TargetDiscovery {
+		s, path := &c.TargetDiscovery[i], fmt.Sprintf("target_discovery[%d]", i)
+		maps.Copy(files, s.files(path))
+		if source := c.ofSet[s.Name]; source != nil {
+			try(path+".template.endpoint.api_key_file", source)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		if _, err := readFile(files[path]); err != nil {
+			errs = append(errs, invalid.Key(path, "%v", err))
 		}
 	}
 	return errs
@@ -95,6 +128,9 @@ func (c *Config) readFiles() []error {
 func (c *Config) sourceOf(t *Target) *secret.Source {
 	if t.Endpoint.Secret != "" {
 		return c.named[t.Endpoint.Secret]
+	}
+	if t.Source != "" {
+		return c.ofSet[t.Source]
 	}
 	return c.ofTarget[t.Name]
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	promconfig "github.com/prometheus/common/config"
+	"github.com/prometheus/common/model"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/gpu"
@@ -194,7 +195,7 @@ func (c *checker) text(n *node, t reflect.Type, at *place, pattern string) (any,
 	}
 	s := out.(string) // convert gives a string for every string type
 	switch {
-	case t == reflect.TypeFor[secret.URL]() || strings.HasSuffix(pattern, "_url"):
+	case t == reflect.TypeFor[secret.URL]() || isURL(pattern):
 		c.secrets = append(c.secrets, secret.URL(s).Secrets()...)
 	case t == reflect.TypeFor[secret.Secret]() || t == reflect.TypeFor[promconfig.Secret]() || isSensitiveHeader(pattern, at):
 		c.secrets = append(c.secrets, s)
@@ -215,20 +216,26 @@ func isOpaque(t reflect.Type) bool {
 
 // opaque tries whether the type can read the text, and keeps the text.
 func (c *checker) opaque(n *node, t reflect.Type, at *place) (any, bool) {
+	if t == reflect.TypeFor[model.Duration]() {
+		if _, problem := duration(n); problem != "" {
+			c.wrongf(n, at, "%s", problem)
+			return nil, false
+		}
+	}
 	out, problem := convert(n, reflect.TypeFor[string]())
 	if problem != "" {
 		c.wrongf(n, at, "%s", problem)
 		return nil, false
 	}
 	s := out.(string) // convert gives a string for the type string
-	isURL := t == reflect.TypeFor[promconfig.URL]()
-	if isURL {
+	holdsURL := t == reflect.TypeFor[promconfig.URL]()
+	if holdsURL {
 		c.secrets = append(c.secrets, secret.URL(s).Secrets()...)
 	}
 	scalarNode := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	err := scalarNode.Decode(reflect.New(t).Interface())
 	switch {
-	case err != nil && isURL:
+	case err != nil && holdsURL:
 		c.wrongf(n, at, "is not a URL") // the error would quote it, with any password
 		return nil, false
 	case err != nil:

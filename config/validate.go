@@ -29,13 +29,17 @@ func (c *Config) validate() []error {
 		c.OTLP.Validate("otlp"),
 		c.Metrics.Validate("metrics"),
 		c.SelfTest.Validate("selftest"),
+		c.Probe.Validate("probe"),
+		c.Debug.validate("debug"),
 		validateExtraLabels("metrics.extra_labels", c.Metrics.ExtraLabels, c.Global.Labels),
 		validateEntries("secrets", c.Secrets, (*Secret).validate),
 		validateEntries("http_clients", c.HTTPClients, (*HTTPClient).Validate),
 		validateEntries("workloads", c.Workloads, (*workload.Config).Validate),
 		validateEntries("loads", c.Loads, (*load.Config).Validate),
 		validateEntries("slos", c.SLOs, (*metrics.SLOConfig).Validate),
+		c.validateModules(),
 		c.validateTargets(),
+		c.validateDiscovery(),
 	)
 }
 
@@ -107,16 +111,7 @@ func (c *Config) validateTargets() []error {
 		} else {
 			first[t.Name] = i
 		}
-		errs = append(errs, t.validate(path)...)
-		spending := c.budgetOf(t)
-		errs = append(errs, spending.Validate(path+".budget")...)
-		for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
-			if _, ok := c.Global.Labels[name]; ok {
-				errs = append(errs, invalid.Key(path+".labels."+name, "%q is already a label of every series, from global.labels", name))
-			}
-		}
-		errs = append(errs, c.validateReferences(t, path)...)
-		errs = append(errs, c.validateFit(t, path)...)
+		errs = append(errs, c.validateTarget(t, path)...)
 		if !t.Enabled {
 			continue
 		}
@@ -137,6 +132,20 @@ func (c *Config) validateTargets() []error {
 		errs = append(errs, invalid.Key("targets", "have an estimated %d series together, %d are allowed: metrics.histograms: native needs far fewer", series, maxSeries))
 	}
 	return errs
+}
+
+// validateTarget checks a target and what it refers to.
+func (c *Config) validateTarget(t *Target, path string) []error {
+	errs := t.validate(path)
+	spending := c.budgetOf(t)
+	errs = append(errs, spending.Validate(path+".budget")...)
+	for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
+		if _, ok := c.Global.Labels[name]; ok {
+			errs = append(errs, invalid.Key(path+".labels."+name, "%q is already a label of every series, from global.labels", name))
+		}
+	}
+	errs = append(errs, c.validateReferences(t, path)...)
+	return append(errs, c.validateFit(t, path)...)
 }
 
 // features are those of the target's series; ok is false if its endpoint is not a valid one, and so nothing is known.

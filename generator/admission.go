@@ -14,7 +14,8 @@ import (
 
 // hold is what an admitted arrival has taken until its request ends.
 type hold struct {
-	arrival load.Arrival
+	arrival    load.Arrival
+	generation *generation // by which it is asked
 	// turn is what will be asked, where a budget had to know its size; nil = it is made when the request is, unless err says why it cannot be.
 	turn        *workload.Turn
 	err         error
@@ -38,38 +39,43 @@ func (h *hold) gotFirstToken() {
 
 // admit asks everything beyond the target's own slots whether an arrival may be sent now: what other targets need, what the server has
 // asked for, and what may be spent. It waits for nobody but, in a burst beyond what the state file tells ahead, for that file.
-func (t *Target) admit(a load.Arrival, now int64) (h *hold, refused metrics.DropReason) {
+func (t *Target) admit(g *generation, a load.Arrival, now int64) (h *hold, refused metrics.DropReason) {
 	if !t.share.Acquire(now) {
 		return nil, metrics.DropGlobalLimit
 	}
-	if !t.backoff.Admit(now) { // after the share, which refuses at no cost: a yes may be the one probe of an interval
+	if !g.backoff.Admit(now) { // after the share, which refuses at no cost: a yes may be the one probe of an interval
 		t.share.Cancel(now)
 		return nil, metrics.DropBackoff
 	}
-	h = &hold{arrival: a}
-	if len(t.payers) > 0 && !t.reserve(h, now) {
+	h = &hold{arrival: a, generation: g}
+	if !t.reserve(h, now) {
 		t.share.Cancel(now)
 		return nil, metrics.DropBudget
 	}
 	return h, ""
 }
 
-// reserve makes the turn of h and sets aside what it may cost; false: there is not enough left. What goes wrong here fails the request, also
+// reserve makes the turn of h, where there is a budget, and sets aside what it may cost; false: there is not enough left. What goes wrong here fails the request, also
 // where it panics: the loop would not give back the slots that the arrival has taken, and what is not reserved must not be sent.
 func (t *Target) reserve(h *hold, now int64) (fits bool) {
+	own, shared := t.account.Load(), t.deps.budgets()
+	if own == nil && shared == nil {
+		return true
+	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			t.caught(metrics.ComponentRequest, cause)
 			h.err, fits = errPanic, true
 		}
 	}()
-	if h.turn, h.err = t.workload.Next(pick(h.arrival, now)); h.err != nil {
+	g := h.generation
+	if h.turn, h.err = g.content.Next(pick(h.arrival, now)); h.err != nil {
 		return true
 	}
-	h.need = budget.Need{InputTokens: int64(h.turn.InputTokens), OutputTokens: t.longestAnswer(h.turn)}
-	h.reservation, fits = t.deps.Ledger.Reserve(t.deps.Clock.Wall(now), h.need, t.payers...)
+	h.need = budget.Need{InputTokens: int64(h.turn.InputTokens), OutputTokens: g.longestAnswer(h.turn)}
+	h.reservation, fits = t.deps.Ledger.Reserve(t.deps.Clock.Wall(now), h.need, own, shared) // the target first: it has the prices
 	if !fits {
-		t.workload.Done(h.turn, workload.End{Now: now, Unsent: true})
+		g.content.Done(h.turn, workload.End{Now: now, Unsent: true})
 	}
 	return fits
 }
@@ -77,11 +83,11 @@ func (t *Target) reserve(h *hold, now int64) (fits bool) {
 var errPanic = errors.New("panic")
 
 // longestAnswer is how many tokens the answer to a turn may have, or where nothing limits it, how many are expected.
-func (t *Target) longestAnswer(turn *workload.Turn) int64 {
-	if !t.traits.Product.Generates() {
+func (g *generation) longestAnswer(turn *workload.Turn) int64 {
+	if !g.traits.Product.Generates() {
 		return 0
 	}
-	return int64(cmp.Or(t.codec.OutputLimit(t.config.wire(turn)), turn.OutputTokens))
+	return int64(cmp.Or(g.codec.OutputLimit(g.config.wire(turn)), turn.OutputTokens))
 }
 
 // settle pays for a request what it has cost, as far as the server has told. What a request has not told stays reserved: the prompt, and

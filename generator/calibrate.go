@@ -23,8 +23,8 @@ const (
 var chats = []endpoint.Type{endpoint.Chat, endpoint.Multimodal, endpoint.Vision, endpoint.Responses, endpoint.Messages, endpoint.ChatEmbeddings}
 
 // newCounter makes what asks the server for counts, nil if nobody wants them.
-func (t *Target) newCounter() (*tokenize.Client, error) {
-	c := &t.config
+func (g *generation) newCounter(userAgent string) (*tokenize.Client, error) {
+	c := g.config
 	if !c.Workload.Tokenizer.Server {
 		return nil, nil
 	}
@@ -34,39 +34,41 @@ func (t *Target) newCounter() (*tokenize.Client, error) {
 	}
 	return tokenize.New(tokenize.Config{
 		URL: url, Model: c.Model, Chat: slices.Contains(chats, c.Endpoint.Type), HTTP: c.Client.HTTP, Credential: c.Client.Credential,
-		Header: baseHeader(c, &t.traits, t.deps.UserAgent),
+		Header: baseHeader(c, &g.traits, userAgent),
 	})
 }
 
-// calibrate has the server count a few texts, so that prompts have the wished length from the first one on. Where that takes longer than
-// calibrationWait, requests go on by estimate meanwhile. The caller calls end to have it over.
-func (t *Target) calibrate(ctx context.Context) (end func()) {
-	if t.counter == nil || t.paused.Load() {
-		return func() {}
+// calibrate has the server count a few texts, so that prompts have the wished length from the first one on. It returns when that is done or,
+// where that takes longer, after wait: requests go on by estimate meanwhile. Whoever calls it waits for the loop's calibrations in the end.
+func (l *loop) calibrate(g *generation, wait time.Duration) {
+	if g.counter == nil || !g.acquire() {
+		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, calibrationTime)
 	done := make(chan struct{})
-	go func() {
+	l.calibrations.Go(func() {
 		defer close(done)
-		defer func() {
-			if cause := recover(); cause != nil {
-				t.caught(metrics.ComponentTarget, cause)
-			}
-		}()
-		err := t.workload.Calibrate(ctx, t.counter)
-		if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-			t.deps.Logger.Warn("the server does not count tokens, lengths of prompts are learned from answers", slog.String("target", t.config.Name),
-				slog.Any("err", err))
-		}
-	}()
-	wait := time.NewTimer(calibrationWait)
-	defer wait.Stop()
+		defer g.release()
+		l.target.calibrate(l.calibrating, g)
+	})
+	limit := time.NewTimer(wait)
+	defer limit.Stop()
 	select {
 	case <-done:
-	case <-wait.C:
+	case <-limit.C:
 	}
-	return func() {
-		cancel()
-		<-done
+}
+
+func (t *Target) calibrate(ctx context.Context, g *generation) {
+	ctx, cancel := context.WithTimeout(ctx, calibrationTime)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			t.caught(metrics.ComponentTarget, cause)
+		}
+	}()
+	err := g.content.Calibrate(ctx, g.counter)
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		t.deps.Logger.Warn("the server does not count tokens, lengths of prompts are learned from answers", slog.String("target", t.name),
+			slog.Any("err", err))
 	}
 }

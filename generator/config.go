@@ -2,6 +2,7 @@ package generator
 
 import (
 	"net/url"
+	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/answer"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
@@ -26,6 +27,8 @@ type Limits struct {
 	// MaxStartRate is how many targets begin per second when all of them begin.
 	MaxStartRate float64
 	Budget       budget.Config
+	// Linger is how long the series of a removed target stay after its last request has ended.
+	Linger time.Duration
 }
 
 // TargetConfig is one target with everything it refers to.

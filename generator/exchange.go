@@ -145,6 +145,7 @@ func (x *exchange) finish(a *transport.Answer) {
 	r.Status = a.Status
 	r.Streaming = a.Stream
 	r.ConnObtained, r.ConnReused = a.ConnObtained, a.ConnReused
+	r.CertsExpire = a.CertsExpire
 	r.ResponseBytes = a.BodyBytes
 	r.KernelStamps, r.StampFallbacks = a.KernelStamps, a.StampFallbacks
 	r.Outcome, r.Class, r.Detail = x.outcome(a)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
-	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -26,26 +25,23 @@ func (unwatched) Content(int64, metrics.Count) {}
 
 // Carry has the target's requests carried by c from now on. Not while it runs.
 func (t *Target) Carry(c client) {
-	t.client.Close()
-	t.client = c
+	t.newest.client.Close()
+	t.newest.client = c
 }
 
 // BreakWorkload has the workload panic from now on, until it is repaired. Not while the target runs.
 func (t *Target) BreakWorkload() (repair func()) {
-	whole := t.workload
-	t.workload = &workload.Workload{}
-	return func() { t.workload = whole }
+	whole := t.newest.content.Workload
+	t.newest.content.Workload = &workload.Workload{}
+	return func() { t.newest.content.Workload = whole }
 }
 
 // Ask sends a turn now, outside the schedule and the workload, and waits for its end.
 func (t *Target) Ask(ctx context.Context, turn *workload.Turn) {
-	now := t.deps.Clock.Now()
-	h, refused := t.admit(load.Arrival{Sched: now, Ready: now}, now)
-	if refused != "" {
-		t.series.Dropped(refused, 1)
-		return
-	}
-	defer func() { t.share.Release(t.deps.Clock.Now()) }()
-	h.turn, h.prefilled = turn, func() {}
-	t.request(ctx, t.series.Sent(), h, now, false)
+	t.once(ctx, t.newest, func(h *hold) { h.turn = turn })
+}
+
+// CarryBy has the requests of all targets that are built carried by what carrier gives.
+func CarryBy[C client](deps *Deps, carrier func(*TargetConfig) C) {
+	deps.carrier = func(c *TargetConfig) client { return carrier(c) }
 }

@@ -47,11 +47,11 @@ func baseHeader(c *TargetConfig, traits *endpoint.Traits, userAgent string) http
 const traceHeader = "Traceparent"
 
 // newTrace makes the context of a request's span; the zero value where there is to be none.
-func (t *Target) newTrace() metrics.Trace {
-	if t.deps.Trace == nil {
+func (g *generation) newTrace() metrics.Trace {
+	if g.trace == nil {
 		return metrics.Trace{}
 	}
-	return t.deps.Trace()
+	return g.trace()
 }
 
 // traceIsUsers tells whether the configuration has a header of that name, whatever for: its requests are part of traces that this program
@@ -74,8 +74,8 @@ func traceparent(t *metrics.Trace) string {
 }
 
 // header makes the headers of the request of a record.
-func (t *Target) header(r *metrics.Record, turn *workload.Turn, contentType string, stream bool) http.Header {
-	header := t.headers.Clone()
+func (g *generation) header(r *metrics.Record, turn *workload.Turn, contentType string, stream bool) http.Header {
+	header := g.headers.Clone()
 	if header.Get("X-Request-Id") == "" { // unless the user has one of their own
 		header.Set("X-Request-Id", r.RequestID)
 	}
@@ -91,12 +91,12 @@ func (t *Target) header(r *metrics.Record, turn *workload.Turn, contentType stri
 	if turn.Session == "" {
 		return header
 	}
-	name := t.config.Endpoint.SessionHeader
+	name := g.config.Endpoint.SessionHeader
 	if name == "" {
 		name = sessionHeader
 	}
 	header.Set(name, turn.Session)
-	for _, name := range t.config.Endpoint.AffinityHeaders { // last: nothing may send the turns of a session to different replicas
+	for _, name := range g.config.Endpoint.AffinityHeaders { // last: nothing may send the turns of a session to different replicas
 		header.Set(name, turn.Session)
 		if turn.Parent != "" && strings.EqualFold(name, dynamoSession) {
 			header.Set(dynamoParent, turn.Parent)

@@ -73,13 +73,13 @@ func TestHeadersOfARequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			target := &Target{config: TargetConfig{Name: "t", Endpoint: test.endpoint}}
-			target.headers = baseHeader(&target.config, &test.traits, "agent/1")
+			asks := &generation{config: &TargetConfig{Name: "t", Endpoint: test.endpoint}}
+			asks.headers = baseHeader(asks.config, &test.traits, "agent/1")
 			want := test.want
 			want["User-Agent"], want["X-Aiperf-Exporter"] = []string{"agent/1"}, []string{"t"}
 			want["Accept-Encoding"], want["Content-Type"] = []string{"identity"}, []string{"application/json"}
 			for range 2 { // one request leaves nothing behind for the next
-				got := target.header(&metrics.Record{RequestID: "r", Trace: test.trace}, &workload.Turn{Session: test.session, Parent: test.parent}, "application/json", test.stream)
+				got := asks.header(&metrics.Record{RequestID: "r", Trace: test.trace}, &workload.Turn{Session: test.session, Parent: test.parent}, "application/json", test.stream)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}

@@ -18,10 +18,11 @@ import (
 
 // question is one request on its way: what is asked, and what is made of the answer.
 type question struct {
-	target *Target
-	hold   *hold
-	record *metrics.Record
-	flight *metrics.Flight
+	target     *Target
+	generation *generation
+	hold       *hold
+	record     *metrics.Record
+	flight     *metrics.Flight
 
 	turn       *workload.Turn
 	transcript *answer.Transcript // nil = nobody looks at what the answer says
@@ -31,7 +32,7 @@ type question struct {
 
 // ask builds the request, sends it and reads the answer into the record.
 func (q *question) ask(ctx context.Context) {
-	t, r := q.target, q.record
+	t, g, r := q.target, q.generation, q.record
 	buffer := t.buffers.Get().(*[]byte)
 	defer t.buffers.Put(buffer)
 	began := t.deps.Clock.Now()
@@ -40,14 +41,14 @@ func (q *question) ask(ctx context.Context) {
 		q.unsendable(err)
 		return
 	}
-	body, contentType, err := t.codec.Encode((*buffer)[:0], wire)
+	body, contentType, err := g.codec.Encode((*buffer)[:0], wire)
 	t.deps.Store.Prepared(t.deps.Clock.Now() - began)
 	if err != nil {
 		q.unsendable(err)
 		return
 	}
 	*buffer = body
-	stream := t.codec.Streams(wire)
+	stream := g.codec.Streams(wire)
 	if !stream {
 		q.flight.Whole()
 	}
@@ -56,19 +57,21 @@ func (q *question) ask(ctx context.Context) {
 		q.unsendable(err)
 		return
 	}
-	r.RequestedTokens = int64(t.codec.OutputLimit(wire))
+	r.RequestedTokens = int64(g.codec.OutputLimit(wire))
 	r.RequestBytes = int64(len(body))
 	texts := q.texts(wire)
 	q.turn.Prompt, wire.Prompt = prompt.Prompt{}, nil // thousands of answers may be waited for, for minutes
 
 	x := &exchange{
-		decoder: t.codec.Decoder(q.transcript), traits: t.traits, record: r, flight: q.flight, inputTokens: q.turn.InputTokens,
+		decoder: g.codec.Decoder(q.transcript), traits: g.traits, record: r, flight: q.flight, inputTokens: q.turn.InputTokens,
 		texts:        texts,
 		firstContent: q.hold.gotFirstToken,
 	}
-	got := t.client.Do(ctx, &transport.Request{
-		URL: url, Header: t.header(r, q.turn, contentType, stream), Body: body, Stream: stream && t.traits.Product.Generates(),
-		Abandon: q.hold.abandon, AbandonAfter: q.hold.abandonAfter,
+	tape, tapeBytes := q.tape(wire.Model)
+	r.Tape = tape
+	got := g.client.Do(ctx, &transport.Request{
+		URL: url, Header: g.header(r, q.turn, contentType, stream), Body: body, Stream: stream && g.traits.Product.Generates(),
+		Abandon: q.hold.abandon, AbandonAfter: q.hold.abandonAfter, Tape: tape, TapeBytes: tapeBytes,
 	}, &r.Time, x)
 	r.Unstreamed = stream && !got.Stream
 	wall := t.deps.Clock.Wall(r.Time.Start)
@@ -86,10 +89,10 @@ func (q *question) ask(ctx context.Context) {
 
 // compose makes the turn and how it is to be said.
 func (q *question) compose() (*endpoint.Turn, error) {
-	t := q.target
+	g := q.generation
 	err := q.hold.err
 	if q.turn = q.hold.turn; q.turn == nil && err == nil {
-		q.turn, err = t.workload.Next(pick(q.hold.arrival, q.record.Time.Issue))
+		q.turn, err = g.content.Next(pick(q.hold.arrival, q.record.Time.Issue))
 	}
 	if err != nil {
 		return nil, err
@@ -98,24 +101,24 @@ func (q *question) compose() (*endpoint.Turn, error) {
 	if q.ofRow, err = rowChecks(q.turn); err != nil {
 		return nil, err
 	}
-	if q.looksAtAnswer() || t.counts() {
+	if q.looksAtAnswer() || g.counts() {
 		q.transcript, q.tools = &answer.Transcript{}, q.turn.Prompt.Tools
 	}
 	for _, part := range q.turn.Prompt.Last().Of(prompt.Audio) {
 		q.record.AudioSeconds += part.Seconds
 	}
-	wire := t.config.wire(q.turn)
-	wire.IncludeUsage = !t.usageRefused.Load()
+	wire := g.config.wire(q.turn)
+	wire.IncludeUsage = !g.usageRefused.Load()
 	return wire, nil
 }
 
 // url is where the request goes: to that of the target, unless a recorded turn asks for another model and the protocol has it in the path.
 func (q *question) url(wire *endpoint.Turn, stream bool) (string, error) {
-	t := q.target
-	if wire.Model == t.config.Model && stream == t.streams {
-		return t.url, nil
+	g := q.generation
+	if wire.Model == g.config.Model && stream == g.streams {
+		return g.url, nil
 	}
-	return t.config.Endpoint.URL(t.config.URL, t.codec.Path(wire.Model, stream))
+	return g.config.Endpoint.URL(g.config.URL, g.codec.Path(wire.Model, stream))
 }
 
 // rowChecks are what the row of a dataset expects of its answer, nil if it expects nothing.
@@ -132,8 +135,8 @@ func rowChecks(turn *workload.Turn) (*answer.Checks, error) {
 
 // looksAtAnswer tells whether somebody wants to know what the answer says.
 func (q *question) looksAtAnswer() bool {
-	t := q.target
-	return q.turn.KeepAnswer || !t.checks.Empty() || q.ofRow != nil || (t.fingerprint != nil && q.turn.Fixed > 0)
+	g := q.generation
+	return q.turn.KeepAnswer || !g.checks.Empty() || q.ofRow != nil || (g.fingerprint != nil && q.turn.Fixed > 0)
 }
 
 // unsendable ends a record whose request could not be made.
@@ -146,16 +149,16 @@ func (q *question) unsendable(err error) {
 
 // learn takes from an answer what makes the next requests better.
 func (q *question) learn(got *transport.Answer, x *exchange) {
-	t, r := q.target, q.record
+	t, g, r := q.target, q.generation, q.record
 	if r.InputSource.Told() {
-		t.workload.Learn(q.turn, r.Usage.Input.N)
+		g.content.Learn(q.turn, r.Usage.Input.N)
 	}
 	if r.Outcome == metrics.Success {
-		t.usageTold.Store(r.InputSource.Told() && (r.OutputSource.Told() || !r.Product.Generates()))
+		g.usageTold.Store(r.InputSource.Told() && (r.OutputSource.Told() || !r.Product.Generates()))
 	}
-	if endpoint.RefusesField(got.Status, x.serverError, "stream_options") && !t.usageRefused.Swap(true) {
+	if endpoint.RefusesField(got.Status, x.serverError, "stream_options") && !g.usageRefused.Swap(true) {
 		t.series.UsageRefused()
-		t.deps.Logger.Warn("server refuses stream_options, no longer asked for usage", slog.String("target", t.config.Name))
+		t.deps.Logger.Warn("server refuses stream_options, no longer asked for usage", slog.String("target", t.name))
 	}
 }
 
@@ -170,23 +173,23 @@ func (q *question) close() {
 	if r.InputSource.Exact() && r.OutputSource.Exact() {
 		end.Tokens = r.Usage.Input.N + r.Usage.Output.N
 	}
-	q.target.workload.Done(q.turn, end)
+	q.generation.content.Done(q.turn, end)
 }
 
 // judge looks at what a successful answer says: whether it is what was expected, and what it was before.
 func (q *question) judge() {
-	t, r := q.target, q.record
+	g, r := q.generation, q.record
 	if q.transcript == nil || r.Outcome != metrics.Success {
 		return
 	}
-	if t.fingerprint != nil && q.turn.Fixed > 0 {
+	if g.fingerprint != nil && q.turn.Fixed > 0 {
 		q.compare()
 	}
 	given := &answer.Answer{Transcript: q.transcript, OutputTokens: -1, Finish: r.Finish, Offered: q.tools}
 	if r.Usage.Output.Known {
 		given.OutputTokens = r.Usage.Output.N
 	}
-	failures := t.checks.Judge(given)
+	failures := g.checks.Judge(given)
 	if q.ofRow != nil {
 		failures = append(failures, q.ofRow.Judge(given)...)
 	}
@@ -205,10 +208,10 @@ func (q *question) judge() {
 
 // compare tells whether the answer to a fixed question is what it was.
 func (q *question) compare() {
-	t, r := q.target, q.record
-	drift, err := t.fingerprint.Note(q.turn.Fixed, q.transcript)
+	t, g, r := q.target, q.generation, q.record
+	drift, err := g.fingerprint.Note(q.turn.Fixed, q.transcript)
 	if err != nil {
-		t.deps.Logger.Warn("the baseline of fingerprints could not be written", slog.String("target", t.config.Name), slog.Any("err", err))
+		t.deps.Logger.Warn("the baseline of fingerprints could not be written", slog.String("target", t.name), slog.Any("err", err))
 	}
 	r.Drift = metrics.Drift(drift.Result)
 	r.DriftMatch, r.DriftDistance = orUndefined(drift.Matched), orUndefined(drift.Distance)

@@ -41,25 +41,15 @@ type rig struct {
 func newRig(tb testing.TB, url string, configure ...func(*generator.TargetConfig)) *rig {
 	tb.Helper()
 	r := &rig{
-		config: generator.TargetConfig{
-			Name: "open", URL: url, Model: "m", WorkloadName: "short", LoadName: "default",
-			Endpoint: endpoint.Config{Type: endpoint.Chat, MaxTokensField: endpoint.FieldAuto},
-			Workload: workload.DefaultConfig(),
-			Load:     load.DefaultConfig(),
-			Client:   transport.DefaultConfig(),
-			Seed:     1,
-			SLOs: []metrics.SLO{{
-				Name: "interactive", Objective: .99, Window: time.Hour, CountDrops: true,
-				Thresholds: []metrics.Threshold{{Metric: metrics.SLOTimeToFirstToken, Limit: float64(time.Minute)}},
-			}},
-		},
+		config:   rigConfig("open"),
 		clock:    metrics.NewSystemClock(),
 		registry: prometheus.NewPedanticRegistry(),
 	}
+	r.config.URL = url
 	for _, change := range configure {
 		change(&r.config)
 	}
-	store := metrics.NewStore(metrics.Options{Config: metrics.DefaultConfig(), Clock: r.clock, SLOs: r.config.SLOs})
+	store := metrics.NewStore(metrics.Options{Config: metrics.DefaultConfig(), Clock: r.clock, Settings: metrics.Settings{SLOs: r.config.SLOs}})
 	r.registry.MustRegister(store)
 	r.deps = generator.Deps{
 		Clock: r.clock, Store: store, Limiter: load.NewLimiter(0, 0), Logger: slog.New(slog.DiscardHandler),
@@ -74,6 +64,22 @@ func newRig(tb testing.TB, url string, configure ...func(*generator.TargetConfig
 		r.deps.Poller = poller
 	}
 	return r
+}
+
+// rigConfig is a chat target.
+func rigConfig(name string) generator.TargetConfig {
+	return generator.TargetConfig{
+		Name: name, URL: "http://" + name, Model: "m", WorkloadName: "short", LoadName: "default",
+		Endpoint: endpoint.Config{Type: endpoint.Chat, MaxTokensField: endpoint.FieldAuto},
+		Workload: workload.DefaultConfig(),
+		Load:     load.DefaultConfig(),
+		Client:   transport.DefaultConfig(),
+		Seed:     1,
+		SLOs: []metrics.SLO{{
+			Name: "interactive", Objective: .99, Window: time.Hour, CountDrops: true,
+			Thresholds: []metrics.Threshold{{Metric: metrics.SLOTimeToFirstToken, Limit: float64(time.Minute)}},
+		}},
+	}
 }
 
 // Finished implements generator.Observer.

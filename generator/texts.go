@@ -15,17 +15,17 @@ type texts struct {
 
 // counts tells whether a tokenizer may have to count, because the last answer has not told its usage or there is none yet. Texts are kept
 // only then: where the server tells, a tokenizer costs nothing while answers come in.
-func (t *Target) counts() bool { return t.workload.Counts() && !t.usageTold.Load() }
+func (g *generation) counts() bool { return g.content.Counts() && !g.usageTold.Load() }
 
 // texts are those to count of the turn that is asked; nil = none. Several choices are more than a transcript holds.
 func (q *question) texts(wire *endpoint.Turn) *texts {
-	if q.transcript == nil || !q.target.counts() {
+	if q.transcript == nil || !q.generation.counts() {
 		return nil
 	}
-	if _, several := merged(q.target.config.Endpoint.Extra, wire.Extra)["n"]; several {
+	if _, several := merged(q.generation.config.Endpoint.Extra, wire.Extra)["n"]; several {
 		return nil
 	}
-	return &texts{count: q.target.workload.Count, asked: q.turn.Prompt, answer: q.transcript}
+	return &texts{count: q.generation.content.Count, asked: q.turn.Prompt, answer: q.transcript}
 }
 
 // input is the number of tokens of the texts of the prompt, without the server's template. It is not known where the server makes tokens of

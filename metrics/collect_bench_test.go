@@ -37,7 +37,7 @@ func benchRecord(events int) *Record {
 
 func benchStore(targets int) *Store {
 	slos := []SLO{testSLO()}
-	s := NewStore(Options{Config: DefaultConfig(), Clock: NewSystemClock(), SLOs: slos, ConfigHash: "0123456789ab"})
+	s := NewStore(Options{Config: DefaultConfig(), Clock: NewSystemClock(), Settings: Settings{SLOs: slos, ConfigHash: "0123456789ab"}})
 	r := benchRecord(50)
 	for i := range targets {
 		target := s.Add(TargetInfo{Name: fmt.Sprintf("target-%03d", i), Model: "m", Workload: "w", URL: "http://server.example:8000", Features: Features{Streaming: true, SLOs: slos}})
@@ -59,6 +59,18 @@ func BenchmarkObserve(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
 		})
+	}
+}
+
+// BenchmarkUpdate is what a reload costs for each target that it changes.
+func BenchmarkUpdate(b *testing.B) {
+	s := benchStore(0)
+	info := TargetInfo{Name: "t", Model: "m", Workload: "w", Features: Features{Streaming: true, SLOs: []SLO{testSLO()}}}
+	target := s.Add(info)
+	target.Sent().Finish(benchRecord(50))
+	b.ReportAllocs()
+	for b.Loop() {
+		target.Update(info)
 	}
 }
 

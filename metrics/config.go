@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/aiperf-exporter/aiperf-exporter/invalid"
+import (
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/invalid"
+)
 
 // HistogramKind selects the forms in which histograms are exposed.
 type HistogramKind string
@@ -21,6 +25,8 @@ type Config struct {
 	ExtraLabels []string `koanf:"extra_labels" yaml:"extra_labels"`
 	// Most classic series that a target may have, by an estimate when the configuration is loaded. Nothing is dropped at run time.
 	MaxSeriesPerTarget int `koanf:"max_series_per_target" yaml:"max_series_per_target"`
+	// How long the series of a target that was taken out stay after its last request has ended, so that they are scraped once more.
+	RemovedTargetLinger time.Duration `koanf:"removed_target_linger" yaml:"removed_target_linger"`
 }
 
 // DefaultConfig is what an absent block means.
@@ -38,6 +44,9 @@ func (c *Config) Validate(path string) []error {
 	}
 	if c.MaxSeriesPerTarget <= 0 {
 		errs = append(errs, invalid.Key(path+".max_series_per_target", "must be > 0, got %d", c.MaxSeriesPerTarget))
+	}
+	if c.RemovedTargetLinger < 0 {
+		errs = append(errs, invalid.Key(path+".removed_target_linger", "must be >= 0, got %v", c.RemovedTargetLinger))
 	}
 	return errs
 }

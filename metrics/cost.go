@@ -56,12 +56,12 @@ func costSeries() []Series {
 	}
 }
 
-func (t *Target) addCost() {
-	cost, prices := &t.info.Cost, &t.info.Prices
-	t.values[t.add(costPerHour, Gauge, cost.Currency)] = cost.PerHour
-	t.values[t.add(costPerKWh, Gauge, cost.Currency)] = cost.PerKWh
-	t.values[t.add(pricePerToken, Gauge, "input", dollars)] = prices.Input
-	t.values[t.add(pricePerToken, Gauge, "output", dollars)] = prices.Output
+func (b *board) addCost() {
+	cost, prices := &b.info.Cost, &b.info.Prices
+	b.configure(cost.PerHour, costPerHour, cost.Currency)
+	b.configure(cost.PerKWh, costPerKWh, cost.Currency)
+	b.configure(prices.Input, pricePerToken, "input", dollars)
+	b.configure(prices.Output, pricePerToken, "output", dollars)
 }
 
 // dollars is the currency of budgets, and of costs that name none.

@@ -34,10 +34,8 @@ func (b *errorBar) add(at int64, sizes []int64) {
 // to the percentile is the largest: that is left out, because a single one is an accident.
 func (b *errorBar) value(now int64) (size int64, ok bool) {
 	sizes := make([]int64, 0, len(b.kept))
-	for _, e := range b.kept {
-		if now-e.at <= int64(errorBarSpan) {
-			sizes = append(sizes, e.size)
-		}
+	for _, e := range b.kept[len(b.kept)-b.count(now):] {
+		sizes = append(sizes, e.size)
 	}
 	if len(sizes) == 0 {
 		return 0, false
@@ -45,4 +43,10 @@ func (b *errorBar) value(now int64) (size int64, ok bool) {
 	slices.Sort(sizes)
 	rank := (len(sizes)*99 + 99) / 100 // nearest rank, from 1
 	return sizes[max(0, min(rank, len(sizes)-1)-1)], true
+}
+
+// count is how many errors the bar of an instant rests on: the newest ones.
+func (b *errorBar) count(now int64) int {
+	from, _ := slices.BinarySearchFunc(b.kept, now-int64(errorBarSpan), func(e timedError, t int64) int { return cmp.Compare(e.at, t) })
+	return len(b.kept) - from
 }

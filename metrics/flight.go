@@ -1,18 +1,20 @@
 package metrics
 
-import (
-	"strconv"
-)
-
-// maxCodes bounds the values of the label code.
-const maxCodes = 60
+import "slices"
 
 // Dropped notes n arrivals that ended at once without being sent.
 func (t *Target) Dropped(reason DropReason, n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.values[t.at.arrivals] += float64(n)
+	t.arrive(float64(n))
 	t.drop(reason, float64(n))
+}
+
+func (t *Target) arrive(n float64) {
+	t.values[t.at.arrivals] += n
+	if t.state == StateStarting {
+		t.state = StateRunning
+	}
 }
 
 func (t *Target) drop(reason DropReason, n float64) {
@@ -34,7 +36,7 @@ func (t *Target) drop(reason DropReason, n float64) {
 func (t *Target) Queued() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.values[t.at.arrivals]++
+	t.arrive(1)
 	t.values[t.at.inflight["queued"]]++
 }
 
@@ -50,7 +52,7 @@ func (t *Target) DequeuedDropped(reason DropReason) {
 func (t *Target) Sent() *Flight {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.values[t.at.arrivals]++
+	t.arrive(1)
 	return t.takeOff()
 }
 
@@ -65,12 +67,13 @@ func (t *Target) DequeuedSent() *Flight {
 func (t *Target) takeOff() *Flight {
 	t.values[t.at.sent]++
 	t.values[t.at.inflight["prefill"]]++
-	return &Flight{target: t, phase: "prefill"}
+	return &Flight{target: t, info: t.info, phase: "prefill"}
 }
 
 // Flight is a request that has been sent and has not ended. Finish must be called exactly once.
 type Flight struct {
 	target *Target
+	info   *TargetInfo // what the target was when the request was sent: it may be something else when the request ends
 	phase  string
 	whole  bool // no stream was asked for, though the target's requests ask for streams
 	open   openRequest
@@ -85,7 +88,7 @@ func (f *Flight) Start(at, inputTokens int64) {
 	t := f.target
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.sweep.start(&f.open, at, inputTokens, t.info.Streaming && !f.whole)
+	t.sweep.start(&f.open, at, inputTokens, f.info.Streaming && !f.whole)
 }
 
 // Content notes a content event of a stream that arrived at the instant at. output is the number of tokens so far, if the event tells it.
@@ -102,8 +105,8 @@ func (f *Flight) Content(at int64, output Count) {
 	t.values[t.at.inflight[f.phase]]++
 }
 
-// Finish counts and observes the record, and returns its measures and the verdicts of the target's SLOs, in their order. An impossible
-// record is turned into a failure of class client_internal first. The record is not kept.
+// Finish counts and observes the record, and returns its measures and the verdicts of the SLOs that the target had when the request was
+// sent, in their order. An impossible record is turned into a failure of class client_internal first. The record is not kept.
 func (f *Flight) Finish(r *Record) (Measures, []Verdict) {
 	t := f.target
 	invalid := Invalid(r)
@@ -113,12 +116,13 @@ func (f *Flight) Finish(r *Record) (Measures, []Verdict) {
 	m := Measure(r)
 	var verdicts []Verdict
 	if r.Outcome != Cancelled {
-		verdicts = make([]Verdict, len(t.info.SLOs))
-		for i := range t.info.SLOs {
-			verdicts[i] = t.info.SLOs[i].Evaluate(r, &m)
+		verdicts = make([]Verdict, len(f.info.SLOs))
+		for i := range f.info.SLOs {
+			verdicts[i] = f.info.SLOs[i].Evaluate(r, &m)
 		}
 	}
-	gaps := t.hist.countGaps(r)
+	gaps := t.store.countGaps(r)
+	defer t.store.forgetGaps(gaps)
 	t.mu.Lock()
 	t.sweep.finish(&f.open, r)
 	t.values[t.at.inflight[f.phase]]--
@@ -136,7 +140,7 @@ func (f *Flight) Finish(r *Record) (Measures, []Verdict) {
 	t.countOutcome(r)
 	t.countTransport(r)
 	t.countTokens(r)
-	t.countVerdicts(verdicts)
+	t.countVerdicts(f.info.SLOs, verdicts)
 	t.countLimits(r.Limits)
 	t.countAnswer(r)
 	t.served(r.ServedModel)
@@ -168,58 +172,6 @@ func (t *Target) countOutcome(r *Record) {
 	if r.Finish != "" {
 		t.values[t.at.finish[r.Finish]]++
 	}
-}
-
-func (t *Target) countTransport(r *Record) {
-	if r.Status != 0 {
-		t.values[t.code(r.Status)]++
-	}
-	if r.ConnObtained {
-		t.values[t.at.reused[r.ConnReused]]++
-		t.values[t.at.connections[r.ConnReused]]++
-		t.values[t.at.requestBytes] += float64(r.RequestBytes)
-	}
-	t.values[t.at.responseBytes] += float64(r.ResponseBytes)
-	t.values[t.at.keepAlives] += float64(r.KeepAlives)
-	t.values[t.at.parseErrors] += float64(r.ParseErrors)
-	t.values[t.at.fallbacks] += float64(r.StampFallbacks)
-	if r.Unstreamed && r.Outcome == Success {
-		t.values[t.at.unstreamed]++
-	}
-	if r.RetryAfter.Defined {
-		t.values[t.at.retryAfter] = r.RetryAfter.V
-	}
-	if r.Status != 0 {
-		t.values[t.at.stampSource["kernel"]] = boolValue(r.KernelStamps)
-		t.values[t.at.stampSource["read"]] = boolValue(!r.KernelStamps)
-	}
-}
-
-func boolValue(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// code finds or makes the child of a status code.
-func (t *Target) code(status int) slot {
-	if at, ok := t.codes[status]; ok {
-		return at
-	}
-	if len(t.codes) >= maxCodes {
-		status = 0
-	}
-	at, ok := t.codes[status]
-	if !ok {
-		word := "other"
-		if status != 0 {
-			word = strconv.Itoa(status)
-		}
-		at = t.add("aiperf_http_responses_total", Counter, word)
-		t.codes[status] = at
-	}
-	return at
 }
 
 func (t *Target) countTokens(r *Record) {
@@ -270,21 +222,32 @@ func (t *Target) countAnswer(r *Record) {
 	if r.Outcome != Success {
 		return
 	}
-	t.values[t.at.items] += float64(r.Items)
+	if r.Product == t.info.Product { // else it was asked for when the target was something else
+		t.values[t.at.items] += float64(r.Items)
+	}
 	t.values[t.at.audioSeconds] += r.AudioSeconds
 	if r.ServedModel != "" || r.Fingerprint != "" {
 		t.values[t.at.modelHash] = modelHash(r.ServedModel, r.Fingerprint)
 	}
 }
 
-func (t *Target) countVerdicts(verdicts []Verdict) {
+// countVerdicts counts what SLOs say of a request. They are those of its beginning: one that the target has no more, or a limit, is not
+// counted any more.
+func (t *Target) countVerdicts(slos []SLO, verdicts []Verdict) {
 	for i, v := range verdicts {
-		t.values[t.at.sloRequests[i]]++
+		name := slos[i].Name
+		at := slices.IndexFunc(t.info.SLOs, func(slo SLO) bool { return slo.Name == name })
+		if at < 0 {
+			continue
+		}
+		t.values[t.at.sloRequests[at]]++
 		if v.Good {
-			t.values[t.at.good[i]]++
+			t.values[t.at.good[at]]++
 		}
 		for _, metric := range v.Violated {
-			t.values[t.at.violations[i][metric]]++
+			if limit, ok := t.at.violations[at][metric]; ok {
+				t.values[limit]++
+			}
 		}
 	}
 }

@@ -22,8 +22,9 @@ type layout struct {
 // histogram counts observations, classic and native in one. Values are finite and not negative. It never forgets. Not safe for concurrent
 // use.
 type histogram struct {
-	layout *layout
-	labels []*dto.LabelPair
+	layout  *layout
+	labels  []*dto.LabelPair
+	created *timestamppb.Timestamp
 
 	count   uint64
 	sum     float64
@@ -52,8 +53,8 @@ const (
 	maxExemplarRunes = 128
 )
 
-func newHistogram(l *layout, labels []*dto.LabelPair) histogram {
-	h := histogram{layout: l, labels: labels, buckets: make([]uint64, len(l.bounds)+1)}
+func newHistogram(l *layout, labels []*dto.LabelPair, created *timestamppb.Timestamp) histogram {
+	h := histogram{layout: l, labels: labels, created: created, buckets: make([]uint64, len(l.bounds)+1)}
 	if l.exemplars {
 		h.exemplars = make([]exemplar, len(l.bounds)+1)
 	}
@@ -122,8 +123,8 @@ func (h *histogram) reset() {
 }
 
 // show makes the form in which the histogram is exposed. Nothing of it is shared with the histogram but what never changes.
-func (h *histogram) show(created *timestamppb.Timestamp, clock *SystemClock) *dto.Histogram {
-	out := &dto.Histogram{SampleCount: new(h.count), SampleSum: new(h.sum), CreatedTimestamp: created}
+func (h *histogram) show(clock *SystemClock) *dto.Histogram {
+	out := &dto.Histogram{SampleCount: new(h.count), SampleSum: new(h.sum), CreatedTimestamp: h.created}
 	exemplars := h.showExemplars(clock)
 	if h.layout.kind != HistogramsNative {
 		out.Bucket = showClassic(h.layout.bounds, h.buckets)

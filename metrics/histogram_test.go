@@ -52,7 +52,7 @@ func TestAHistogramShowsWhatTheLibrarysWould(t *testing.T) {
 				opts.NativeHistogramBucketFactor, opts.NativeHistogramZeroThreshold = 1.1, nativeZero
 			}
 			library := prometheus.NewHistogram(opts)
-			ours := newHistogram(&layout{desc: library.Desc(), bounds: bounds, kind: c.kind}, nil)
+			ours := newHistogram(&layout{desc: library.Desc(), bounds: bounds, kind: c.kind}, nil, nil)
 			for _, v := range c.values {
 				library.Observe(v)
 				ours.observe(v)
@@ -61,7 +61,8 @@ func TestAHistogramShowsWhatTheLibrarysWould(t *testing.T) {
 			if err := library.Write(&want); err != nil {
 				t.Fatal(err)
 			}
-			got := dto.Metric{Histogram: ours.show(want.GetHistogram().GetCreatedTimestamp(), NewSystemClock())}
+			ours.created = want.GetHistogram().GetCreatedTimestamp()
+			got := dto.Metric{Histogram: ours.show(NewSystemClock())}
 			if diff := cmp.Diff(&want, &got, protocmp.Transform()); diff != "" {
 				t.Errorf("(-library +ours):\n%s", diff)
 			}
@@ -75,12 +76,12 @@ func TestAHistogramThatOutgrowsItsBucketsBecomesCoarserAndForgetsNothing(t *test
 		t.Run(fmt.Sprintf("%d doublings", doublings), func(t *testing.T) {
 			t.Parallel()
 			bounds := []float64{1, 1e3}
-			h := newHistogram(&layout{bounds: bounds, kind: HistogramsBoth}, nil)
+			h := newHistogram(&layout{bounds: bounds, kind: HistogramsBoth}, nil, timestamppb.Now())
 			spread := values(20_000, 1, math.Pow(2, float64(doublings)), bounds)
 			for _, v := range spread {
 				h.observe(v)
 			}
-			got := h.show(timestamppb.Now(), NewSystemClock())
+			got := h.show(NewSystemClock())
 			count, buckets := got.GetZeroCount(), nativeBuckets(got)
 			for _, n := range buckets {
 				count += uint64(n)
@@ -109,7 +110,7 @@ func TestHistogramsMerge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			whole, first, second := newHistogram(l, nil), newHistogram(l, nil), newHistogram(l, nil)
+			whole, first, second := newHistogram(l, nil, nil), newHistogram(l, nil, nil), newHistogram(l, nil, nil)
 			second.observe(1e300)
 			second.reset()
 			for _, v := range slices.Concat(parts[0], parts[1]) {
@@ -122,9 +123,9 @@ func TestHistogramsMerge(t *testing.T) {
 				second.observe(v)
 			}
 			first.merge(&second)
-			created, clock := timestamppb.Now(), NewSystemClock()
+			clock := NewSystemClock()
 			about := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*max(math.Abs(a), math.Abs(b)) })
-			if diff := cmp.Diff(whole.show(created, clock), first.show(created, clock), protocmp.Transform(), about); diff != "" {
+			if diff := cmp.Diff(whole.show(clock), first.show(clock), protocmp.Transform(), about); diff != "" {
 				t.Errorf("(-observed +merged):\n%s", diff)
 			}
 		})
@@ -137,13 +138,13 @@ func TestANativeHistogramShowsItsNewestExemplars(t *testing.T) {
 	for i := range bounds {
 		bounds[i] = float64(i)
 	}
-	h := newHistogram(&layout{bounds: bounds, kind: HistogramsNative, exemplars: true}, nil)
+	h := newHistogram(&layout{bounds: bounds, kind: HistogramsNative, exemplars: true}, nil, nil)
 	for i := range bounds {
 		at := h.observe(float64(i))
 		h.exemplars[at] = exemplar{value: float64(i), at: int64(100 - i), requestID: fmt.Sprint(i)}
 	}
 	var got []float64
-	for _, e := range h.show(nil, NewSystemClock()).GetExemplars() {
+	for _, e := range h.show(NewSystemClock()).GetExemplars() {
 		got = append(got, e.GetValue())
 	}
 	if diff := cmp.Diff([]float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, got); diff != "" {

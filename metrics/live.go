@@ -11,58 +11,83 @@ type liveSlots struct {
 	ended                     map[SessionEnd]slot
 }
 
-func (t *Target) addLive() {
-	l := &t.at.live
-	l.rate = t.add("aiperf_load_target_rate", Gauge)
-	l.paused = t.add("aiperf_load_paused", Gauge)
-	l.backoff = t.add("aiperf_backoff_active", Gauge)
-	for _, limit := range t.info.Budget {
-		l.budgetUsed = append(l.budgetUsed, t.add("aiperf_budget_used", Gauge, limit.Kind, limit.Period))
-		t.values[t.add("aiperf_budget_limit", Gauge, limit.Kind, limit.Period)] = limit.Limit
+func (b *board) addLive() {
+	l := &b.at.live
+	l.rate = b.add("aiperf_load_target_rate", Gauge)
+	l.paused = b.add("aiperf_load_paused", Gauge)
+	l.backoff = b.add("aiperf_backoff_active", Gauge)
+	for _, limit := range b.info.Budget {
+		l.budgetUsed = append(l.budgetUsed, b.add("aiperf_budget_used", Gauge, limit.Kind, limit.Period))
+		b.configure(limit.Limit, "aiperf_budget_limit", limit.Kind, limit.Period)
 	}
-	l.exhausted = t.add("aiperf_budget_exhausted", Gauge)
-	l.sessions = t.add("aiperf_sessions_active", Gauge)
-	l.ended = addEach(t, "aiperf_sessions_total", Counter, SessionEnds)
-	l.passes = t.add("aiperf_replay_passes_total", Counter)
-	l.skipped = t.add("aiperf_dataset_rows_skipped_total", Counter)
+	l.exhausted = b.add("aiperf_budget_exhausted", Gauge)
+	l.sessions = b.add("aiperf_sessions_active", Gauge)
+	l.ended = addEach(b, "aiperf_sessions_total", Counter, SessionEnds)
+	l.passes = b.add("aiperf_replay_passes_total", Counter)
+	l.skipped = b.add("aiperf_dataset_rows_skipped_total", Counter)
 }
 
-// refresh asks the target what it says of itself now. The lock is not held while it is asked.
+// liveCounts is what the target has said of itself that it has counted: a series that begins later does not show what was before it.
+type liveCounts struct {
+	ended           map[SessionEnd]int64
+	passes, skipped int64
+}
+
+// refresh asks the target what it says of itself now. Its lock is not held while it is asked.
 func (t *Target) refresh() {
-	if t.info.Live == nil {
+	t.asking.Lock()
+	defer t.asking.Unlock()
+	t.mu.Lock()
+	ask, updates := t.info.Live, t.updates
+	t.mu.Unlock()
+	if ask == nil {
 		return
 	}
-	live := t.info.Live()
+	live := ask()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.updates == updates { // else it tells of what the target was
+		t.tell(&live)
+	}
+}
+
+// tell shows what the target says of itself.
+func (t *Target) tell(live *Live) {
 	l := &t.at.live
 	t.values[l.paused] = boolValue(live.Paused)
 	t.values[l.backoff] = boolValue(live.BackoffActive)
 	t.values[l.exhausted] = boolValue(live.BudgetExhausted)
+	t.derive(live)
 	t.values[l.rate] = 0
-	if t.running(&live) == StateRunning {
+	if t.state.wantsArrivals() {
 		t.values[l.rate] = live.RateHz
 	}
-	for i, used := range live.BudgetUsed {
-		t.values[l.budgetUsed[i]] = used
+	for i, at := range l.budgetUsed[:min(len(l.budgetUsed), len(live.BudgetUsed))] { // one of them may be about to change
+		t.values[at] = live.BudgetUsed[i]
 	}
 	t.values[l.sessions] = float64(live.Sessions)
 	for end, n := range live.EndedSessions {
-		t.values[l.ended[end]] = float64(n)
+		t.values[l.ended[end]] += float64(n - t.told.ended[end])
+		t.told.ended[end] = n
 	}
-	t.values[l.passes] = float64(live.Passes)
-	t.values[l.skipped] = float64(live.SkippedRows)
+	t.values[l.passes] += float64(live.Passes - t.told.passes)
+	t.values[l.skipped] += float64(live.SkippedRows - t.told.skipped)
+	t.told.passes, t.told.skipped = live.Passes, live.SkippedRows
 }
 
-// running is the target's state, with what it says of itself.
-func (t *Target) running(live *Live) TargetState {
-	if t.state == StateRunning || t.state == StatePaused {
+// derive finds the target's state in what it says of itself.
+func (t *Target) derive(live *Live) {
+	switch {
+	case t.state == StateDraining || t.state == StateFailed:
+	case live.Paused:
+		t.state = StatePaused
+	case live.BudgetExhausted:
+		t.state = StateBudget
+	case live.BackoffActive:
+		t.state = StateBackoff
+	case t.state != StateStarting:
 		t.state = StateRunning
-		if live.Paused {
-			t.state = StatePaused
-		}
 	}
-	return t.state
 }
 
 // The series of a server's rate limits.
@@ -83,13 +108,21 @@ func (t *Target) countLimits(limits []RateLimit) {
 }
 
 func (t *Target) countLimit(name, resource string, value Value) {
-	if !value.Defined || !slices.Contains(LimitedResources, resource) {
-		return
+	if value.Defined && slices.Contains(LimitedResources, resource) {
+		at := t.addLimit(limitSeries{name, resource}) // may move the values
+		t.values[at] = value.V
 	}
-	at, ok := t.limits[name+resource]
+}
+
+// limitSeries is a series of a server's rate limits.
+type limitSeries struct{ name, resource string }
+
+// addLimit finds or makes the child of a limit.
+func (b *board) addLimit(of limitSeries) slot {
+	at, ok := b.limits[of]
 	if !ok {
-		at = t.add(name, Gauge, resource)
-		t.limits[name+resource] = at
+		at = b.add(of.name, Gauge, of.resource)
+		b.limits[of] = at
 	}
-	t.values[at] = value.V
+	return at
 }

@@ -90,14 +90,14 @@ func TestLimitsMayAppearDuringAScrape(t *testing.T) {
 	target := s.Add(TargetInfo{Name: "t", Features: Features{
 		Streaming: true, Sessions: true, Dataset: true, Replay: true, Budget: testBudget(), Fingerprint: true, // few series that are not shown
 	}})
-	var scrape snapshot
+	scrape := snapshot{facts: s.facts, clock: s.options.Clock}
 	scrape.take(target)
 	for _, resource := range LimitedResources {
 		told := Value{1, true}
 		target.Sent().Finish(&Record{Outcome: Success, Limits: []RateLimit{{resource, told, told, told}}})
 	}
 	shown := make(chan prometheus.Metric, 10_000)
-	scrape.send(target, shown)
+	scrape.send(shown)
 	close(shown)
 	for m := range shown {
 		if strings.Contains(m.Desc().String(), limitQuota) {

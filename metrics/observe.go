@@ -3,7 +3,6 @@ package metrics
 import (
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -61,7 +60,6 @@ type histograms struct {
 	all   []histogram
 	feeds []feed
 	gaps  int // index of the one that has a value for each gap between content events, -1 if there is none
-	spare *sync.Pool
 }
 
 // feed is what a finished request adds to a histogram.
@@ -72,8 +70,9 @@ type feed struct {
 
 const gapSeries = "aiperf_inter_chunk_latency_seconds"
 
-func newHistograms(s *Store, f *Features, base []string) histograms {
-	h := histograms{spare: &s.spareGaps}
+func newHistograms(b *board) histograms {
+	s, f, base := b.of.store, &b.info.Features, b.of.base
+	h := histograms{gaps: -1}
 	for i := range s.series {
 		series := &s.series[i]
 		if !series.of(f) {
@@ -86,22 +85,21 @@ func newHistograms(s *Store, f *Features, base []string) histograms {
 				labels = append(labels, label)
 			}
 			h.feeds = append(h.feeds, feed{len(h.all), series.observe[label]})
-			h.all = append(h.all, newHistogram(l, prometheus.MakeLabelPairs(l.desc, labels)))
+			h.all = append(h.all, newHistogram(l, prometheus.MakeLabelPairs(l.desc, labels), b.created))
 		}
 	}
-	if !s.named[gapSeries].of(f) {
-		h.gaps = -1
-		return h
+	if s.named[gapSeries].of(f) {
+		l := s.layouts[gapSeries]
+		h.gaps = len(h.all)
+		h.all = append(h.all, newHistogram(l, prometheus.MakeLabelPairs(l.desc, base), b.created))
 	}
-	l := s.layouts[gapSeries]
-	h.gaps = len(h.all)
-	h.all = append(h.all, newHistogram(l, prometheus.MakeLabelPairs(l.desc, base)))
 	return h
 }
 
-// countGaps counts the gaps of a request. There may be thousands, so this is done before the lock of the target is taken.
-func (h *histograms) countGaps(r *Record) *histogram {
-	gaps := h.spare.Get().(*histogram)
+// countGaps counts the gaps of a request. There may be thousands, so this is done before the lock of the target is taken. forgetGaps takes
+// the result back.
+func (s *Store) countGaps(r *Record) *histogram {
+	gaps := s.spareGaps.Get().(*histogram)
 	if r.Outcome == Success && r.Streaming {
 		for i := 1; i < len(r.Content); i++ {
 			gaps.observe(Seconds(r.Content[i] - r.Content[i-1]))
@@ -110,7 +108,12 @@ func (h *histograms) countGaps(r *Record) *histogram {
 	return gaps
 }
 
-// observe adds a request and its gaps, which it takes back. The lock of the target is held.
+func (s *Store) forgetGaps(gaps *histogram) {
+	gaps.reset()
+	s.spareGaps.Put(gaps)
+}
+
+// observe adds a request and its gaps. The lock of the target is held.
 func (h *histograms) observe(r *Record, m *Measures, gaps *histogram) {
 	for i := range h.feeds {
 		value := h.feeds[i].of(r, m)
@@ -126,8 +129,6 @@ func (h *histograms) observe(r *Record, m *Measures, gaps *histogram) {
 	if h.gaps >= 0 {
 		h.all[h.gaps].merge(gaps)
 	}
-	gaps.reset()
-	h.spare.Put(gaps)
 }
 
 func observe(o prometheus.Observer, v Value) {

@@ -15,6 +15,7 @@ type process struct {
 	decodeNs                                atomic.Int64
 	panics                                  map[Component]*atomic.Int64
 	suspicion                               Suspicion
+	reloads                                 reloads
 
 	mu         sync.Mutex // guards those below
 	lastOffset time.Duration
@@ -24,7 +25,7 @@ type process struct {
 }
 
 func newProcess(s *Store) *process {
-	p := &process{store: s, panics: map[Component]*atomic.Int64{}}
+	p := &process{store: s, panics: map[Component]*atomic.Int64{}, reloads: reloads{ok: true, lastSuccess: s.start, count: map[ReloadResult]int64{}}}
 	for _, c := range Components {
 		p.panics[c] = &atomic.Int64{}
 	}
@@ -86,15 +87,15 @@ type totals struct {
 	states  map[TargetState]int
 }
 
-func (s *totals) add(t *Target, now *snapshot) {
+func (s *totals) add(now *snapshot) {
 	if s.states == nil {
 		s.states = map[TargetState]int{}
 	}
-	s.running += now.values[t.at.inflight["prefill"]] + now.values[t.at.inflight["decode"]]
+	s.running += now.running
 	s.states[now.state]++
 }
 
-func (p *process) collect(ch chan<- prometheus.Metric, sums *totals) {
+func (p *process) collect(ch chan<- prometheus.Metric, f *facts, sums *totals) {
 	for _, h := range []prometheus.Histogram{p.wakeup, p.lag, p.instrument, p.prepare, p.dnsIn} {
 		h.Collect(ch)
 	}
@@ -104,9 +105,9 @@ func (p *process) collect(ch chan<- prometheus.Metric, sums *totals) {
 	}
 	gauge := func(name string, value float64, labels ...string) { s.emit(ch, name, Gauge, s.start, value, labels...) }
 
-	if s.options.Budgets != nil {
-		used, writable := s.options.Budgets()
-		for i, limit := range s.options.Budget {
+	if f.Budgets != nil {
+		used, writable := f.Budgets()
+		for i, limit := range f.Budget {
 			gauge("aiperf_exporter_budget_used", used[i], limit.Kind, limit.Period)
 			gauge("aiperf_exporter_budget_limit", limit.Limit, limit.Kind, limit.Period)
 		}
@@ -128,14 +129,13 @@ func (p *process) collect(ch chan<- prometheus.Metric, sums *totals) {
 	for _, state := range TargetStates {
 		gauge("aiperf_exporter_targets", float64(sums.states[state]), string(state))
 	}
-	if s.options.SecretReadErrors != nil {
-		for name, n := range s.options.SecretReadErrors() {
+	if f.SecretReadErrors != nil {
+		for name, n := range f.SecretReadErrors() {
 			counter("aiperf_exporter_secret_read_errors_total", float64(n), name)
 		}
 	}
-	gauge("aiperf_exporter_config_info", 1, s.options.ConfigHash)
-	gauge("aiperf_exporter_config_last_reload_successful", 1)
-	gauge("aiperf_exporter_config_last_reload_success_timestamp_seconds", unixSeconds(s.start))
+	gauge("aiperf_exporter_config_info", 1, f.ConfigHash)
+	p.reloads.collect(ch, s)
 }
 
 // collectFaults tells how far this program and its host are to be trusted.
@@ -170,3 +170,10 @@ func (p *process) watchClock() (stepped bool) {
 }
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1e3 }
+
+func boolValue(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

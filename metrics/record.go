@@ -3,6 +3,7 @@ package metrics
 import (
 	"cmp"
 	"math"
+	"time"
 )
 
 // Count is a number of tokens that a server may or may not have told. Zero is a value; absence is not zero.
@@ -102,8 +103,10 @@ type Record struct {
 	Finish FinishReason
 	Status int // HTTP status; 0 = no answer
 
-	ConnReused    bool
-	ConnObtained  bool
+	ConnReused   bool
+	ConnObtained bool
+	// CertsExpire is when the first of the certificates ends that the server has shown; zero: none was shown for this request.
+	CertsExpire   time.Time
 	RequestBytes  int64
 	ResponseBytes int64 // body bytes
 	KeepAlives    int64 // SSE comments and pings

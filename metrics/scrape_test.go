@@ -16,7 +16,7 @@ import (
 func TestAScrapeHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	slos := []SLO{testSLO()}
-	s := NewStore(Options{Config: DefaultConfig(), Clock: NewSystemClock(), SLOs: slos})
+	s := NewStore(Options{Config: DefaultConfig(), Clock: NewSystemClock(), Settings: Settings{SLOs: slos}})
 	var targets []*Target
 	for _, name := range []string{"a", "b"} {
 		targets = append(targets, s.Add(TargetInfo{Name: name, Features: Features{Streaming: true, SLOs: slos}}))
@@ -47,8 +47,10 @@ func TestAScrapeHoldsNobodyUp(t *testing.T) {
 		s.Decoded(1)
 		s.InstrumentDelay(1)
 		s.Panicked(ComponentRequest)
-		s.Add(TargetInfo{Name: "c", Features: Features{Streaming: true}})
-		s.Remove("c")
+		another := s.Add(TargetInfo{Name: "c", Features: Features{Streaming: true}})
+		another.Update(TargetInfo{Name: "c"})
+		s.Remove(another)
+		s.Apply(Settings{SLOs: slos, InfoLabels: []string{"team"}[:series%2]})
 	}
 	if series < 300 {
 		t.Errorf("the scrape had %d series", series)

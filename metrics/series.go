@@ -172,23 +172,40 @@ type TargetState string
 
 // The states.
 const (
+	StateStarting TargetState = "starting" // no arrival yet
 	StateRunning  TargetState = "running"
 	StatePaused   TargetState = "paused"
+	StateBackoff  TargetState = "backoff" // arrivals are held back because of what the server said
+	StateBudget   TargetState = "budget"  // arrivals are dropped because a budget is used up
 	StateDraining TargetState = "draining"
 	StateFailed   TargetState = "failed" // its goroutine panicked and waits for its next start
 )
 
 // TargetStates is the closed list.
-var TargetStates = []TargetState{StateRunning, StatePaused, StateDraining, StateFailed}
+var TargetStates = []TargetState{StateStarting, StateRunning, StatePaused, StateBackoff, StateBudget, StateDraining, StateFailed}
+
+// wantsArrivals tells whether the load asks for arrivals in that state, whatever becomes of them.
+func (s TargetState) wantsArrivals() bool {
+	switch s {
+	case StateStarting, StateRunning, StateBackoff, StateBudget:
+		return true
+	case StatePaused, StateDraining, StateFailed:
+	}
+	return false
+}
 
 // Component is a part of the program whose panics are counted.
 type Component string
 
 // The components.
 const (
-	ComponentTarget  Component = "target"
-	ComponentRequest Component = "request"
+	ComponentTarget    Component = "target"
+	ComponentRequest   Component = "request"
+	ComponentCollector Component = "collector" // reads what servers or GPUs say of themselves
+	ComponentDiscovery Component = "discovery"
+	ComponentWeb       Component = "web"
+	ComponentOTLP      Component = "otlp"
 )
 
 // Components is the closed list.
-var Components = []Component{ComponentTarget, ComponentRequest}
+var Components = []Component{ComponentTarget, ComponentRequest, ComponentCollector, ComponentDiscovery, ComponentWeb, ComponentOTLP}

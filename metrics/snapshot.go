@@ -5,18 +5,28 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // snapshot is what the series of one target were at one instant. A scrape takes one target after the other into the same snapshot: the
 // lock of a target is held while its numbers are copied, and for nothing else. Everything that allocates or waits comes before or after.
 type snapshot struct {
+	facts      *facts // of the scrape
+	superseded bool
+	clock      *SystemClock
+	kind       HistogramKind
+
 	state      TargetState
+	running    float64 // requests
+	info       *TargetInfo
+	base       []string
+	infoAt     slot // of aiperf_target_info
+	served     string
 	children   []child
 	gauges     int // among children that are shown
 	values     []float64
 	histograms []histogram
 	weighted   []weighted
+	shares     []weightedChild // whose the weighted ones are
 
 	numbers   []uint64   // of the histograms' buckets
 	exemplars []exemplar // of the histograms
@@ -80,6 +90,8 @@ func (s *snapshot) grow(n size) {
 
 func (s *snapshot) copy(t *Target) {
 	s.state = t.state
+	s.running = t.values[t.at.inflight["prefill"]] + t.values[t.at.inflight["decode"]]
+	s.info, s.base, s.infoAt, s.served = t.info, t.base, t.at.info, t.servedModel
 	s.children = t.children[:len(t.values):len(t.values)] // only ever appended to, or replaced
 	s.gauges = t.gauges
 	s.values = append(s.values[:0], t.values...)
@@ -96,6 +108,7 @@ func (s *snapshot) copy(t *Target) {
 		w.cells, s.cells = keep(w.cells, s.cells)
 		s.weighted = append(s.weighted, w)
 	}
+	s.shares = t.weighted
 }
 
 // keep appends a part to all that is kept, which has room for it, and returns the copy of the part.
@@ -124,9 +137,8 @@ func (s *sample) Write(out *dto.Metric) error {
 	return nil
 }
 
-// send shows what was taken of t. What belongs to all its series of a kind is allocated at once.
-func (s *snapshot) send(t *Target, ch chan<- prometheus.Metric) {
-	created := timestamppb.New(t.created)
+// send shows what was taken of a target. What belongs to all its series of a kind is allocated at once.
+func (s *snapshot) send(ch chan<- prometheus.Metric) {
 	samples := make([]sample, len(s.children)+len(s.histograms)+len(s.weighted))
 	next := func(desc *prometheus.Desc, labels []*dto.LabelPair) *sample {
 		m := &samples[0]
@@ -138,13 +150,16 @@ func (s *snapshot) send(t *Target, ch chan<- prometheus.Metric) {
 	gauges, counters := make([]dto.Gauge, s.gauges), make([]dto.Counter, len(values)-s.gauges)
 	for i := range s.children {
 		c := &s.children[i]
-		if c.desc == nil {
+		if c.desc == nil || c.named && s.superseded {
 			continue
 		}
 		m := next(c.desc, c.labels)
+		if slot(i) == s.infoAt && c.desc != s.facts.info { // the settings have changed meanwhile, but not those of this scrape
+			m.desc, m.labels = s.facts.info, s.facts.labels(s.info, s.base, s.served)
+		}
 		if c.kind == Counter {
 			m.counter, counters = &counters[0], counters[1:]
-			m.counter.Value, m.counter.CreatedTimestamp = &values[i], created
+			m.counter.Value, m.counter.CreatedTimestamp = &values[i], c.created
 		} else {
 			m.gauge, gauges = &gauges[0], gauges[1:]
 			m.gauge.Value = &values[i]
@@ -154,14 +169,17 @@ func (s *snapshot) send(t *Target, ch chan<- prometheus.Metric) {
 	for i := range s.histograms {
 		h := &s.histograms[i]
 		m := next(h.layout.desc, h.labels)
-		m.histogram = h.show(created, t.store.options.Clock)
+		m.histogram = h.show(s.clock)
 		ch <- m
 	}
 	for i := range s.weighted {
-		c := &t.weighted[i]
+		c := &s.shares[i]
+		if c.since != nil {
+			s.weighted[i].less(c.since)
+		}
 		m := next(c.desc, c.labels)
-		m.histogram = s.weighted[i].exposition(t.store.options.Config.Histograms)
-		m.histogram.CreatedTimestamp = created
+		m.histogram = s.weighted[i].exposition(s.kind)
+		m.histogram.CreatedTimestamp = c.created
 		ch <- m
 	}
 }

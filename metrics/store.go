@@ -1,30 +1,13 @@
 package metrics
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
-
-// Options configure a Store.
-type Options struct {
-	Config Config
-	Clock  *SystemClock
-	// SLOs are all objectives of the configuration: their limits become bucket boundaries of every target, so that targets aggregate.
-	SLOs []SLO
-	// InfoLabels are the names of all labels that targets carry in the configuration, for aiperf_target_info.
-	InfoLabels []string
-	ConfigHash string
-	// SecretReadErrors counts, by secret, how often its file could not be read; nil = there are no secrets.
-	SecretReadErrors func() map[string]int64
-	// Budget is the one of all targets together; Budgets tells at each scrape what of it is used, in that order, and whether the state of
-	// budgets can be written. nil = there are no budgets.
-	Budget  []BudgetLimit
-	Budgets func() (used []float64, writable bool)
-}
 
 // Store holds everything that is measured, and is the one collector of it. Observations go to the Target that Add returns.
 //
@@ -40,34 +23,37 @@ type Store struct {
 
 	spareGaps sync.Pool // *histogram, empty
 
-	mu          sync.RWMutex
-	targets     map[string]*Target
-	generations map[string]int
+	mu         sync.RWMutex // guards those below
+	facts      *facts
+	targets    map[string]*Target // by name
+	superseded []*Target          // by those of their names, and not removed yet
 }
 
 // NewStore builds all vectors; there are no targets yet.
 func NewStore(options Options) *Store {
-	options.InfoLabels = slices.Compact(slices.Sorted(slices.Values(options.InfoLabels)))
 	s := &Store{
-		options:     options,
-		start:       options.Clock.Wall(options.Clock.Now()),
-		series:      Table(),
-		named:       map[string]*Series{},
-		descs:       map[string]*prometheus.Desc{},
-		layouts:     map[string]*layout{},
-		targets:     map[string]*Target{},
-		generations: map[string]int{},
+		options: options,
+		start:   options.Clock.Wall(options.Clock.Now()),
+		series:  Table(),
+		named:   map[string]*Series{},
+		descs:   map[string]*prometheus.Desc{},
+		layouts: map[string]*layout{},
+		targets: map[string]*Target{},
 	}
 	for i := range s.series {
 		series := &s.series[i]
 		s.named[series.Name] = series
-		s.descs[series.Name] = prometheus.NewDesc(series.Name, series.Help, s.labelNames(series), nil)
+		if series.Name == targetInfo {
+			s.facts = s.newFacts(options.Settings, nil)
+			continue
+		}
+		s.descs[series.Name] = prometheus.NewDesc(series.Name, series.Help, series.LabelNames(options.Config.ExtraLabels, nil), nil)
 		if series.Kind == Histogram && series.Scope == PerTarget && !series.weighted {
 			s.layouts[series.Name] = s.layout(series)
 		}
 	}
 	s.spareGaps.New = func() any {
-		h := newHistogram(s.layouts[gapSeries], nil)
+		h := newHistogram(s.layouts[gapSeries], nil, nil)
 		return &h
 	}
 	s.process = newProcess(s)
@@ -102,25 +88,46 @@ func (s *Store) histogramOpts(series *Series) prometheus.HistogramOpts {
 	return opts
 }
 
-func (s *Store) labelNames(series *Series) []string {
-	return series.LabelNames(s.options.Config.ExtraLabels, s.options.InfoLabels)
-}
-
-// Add starts the series of a target, all of them at zero. A target of that name must not be there.
+// Add starts the series of a target, all of them at zero. One that has its name and another model, workload or extra label is superseded:
+// of its series, those that only carry the name end at once, and the others when it is removed. One that has the very same labels must be
+// updated instead, Add panics.
 func (s *Store) Add(info TargetInfo) *Target {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.generations[info.Name]++
-	t := newTarget(s, info)
+	base := s.baseLabels(&info)
+	generation := 1
+	if old := s.targets[info.Name]; old != nil {
+		if slices.Equal(old.base, base) {
+			panic(fmt.Sprintf("metrics: target %q is there already, with the same labels", info.Name))
+		}
+		generation = old.generation + 1
+		s.superseded = append(s.superseded, old)
+	}
+	// Its labels may be those that it had before it was changed and changed back: the series of that time make room.
+	s.superseded = slices.DeleteFunc(s.superseded, func(old *Target) bool { return slices.Equal(old.base, base) })
+	t := newTarget(s, &info, generation)
 	s.targets[info.Name] = t
 	return t
 }
 
-// Remove ends all series of a target in one step: no scrape sees a part of them.
-func (s *Store) Remove(name string) {
+// Remove ends all series of a target in one step: no scrape sees a part of them. What still happens to the target is shown nowhere.
+func (s *Store) Remove(t *Target) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.targets, name)
+	if s.targets[t.base[0]] == t {
+		delete(s.targets, t.base[0])
+	}
+	s.superseded = slices.DeleteFunc(s.superseded, func(old *Target) bool { return old == t })
+}
+
+// baseLabels are the values of the labels that all series of a target have.
+func (s *Store) baseLabels(info *TargetInfo) []string {
+	extra := s.options.Config.ExtraLabels
+	base := append(make([]string, 0, len(BaseLabels)+len(extra)), info.Name, info.Model, info.Workload)
+	for _, name := range extra {
+		base = append(base, info.Labels[name])
+	}
+	return base
 }
 
 // Describe implements prometheus.Collector.
@@ -128,29 +135,46 @@ func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 	for _, desc := range s.descs {
 		ch <- desc
 	}
+	ch <- s.shown().facts.info
 }
 
 // Collect implements prometheus.Collector.
 func (s *Store) Collect(ch chan<- prometheus.Metric) {
-	var now snapshot
 	var sums totals
-	for _, t := range s.inOrder() {
+	shown := s.shown()
+	now := snapshot{facts: shown.facts, clock: s.options.Clock, kind: s.options.Config.Histograms}
+	for _, t := range shown.targets {
 		t.refresh()
-		now.take(t)
-		sums.add(t, &now)
-		now.send(t, ch)
+		now.take(t.Target)
+		now.superseded = t.superseded
+		sums.add(&now)
+		now.send(ch)
 	}
-	s.process.collect(ch, &sums)
+	s.process.collect(ch, shown.facts, &sums)
 }
 
-// inOrder are the targets by name: what is collected in order is sorted faster.
-func (s *Store) inOrder() []*Target {
+// shown is what one scrape shows, all of it of one instant.
+type shown struct {
+	facts   *facts
+	targets []shownTarget // by name: what is collected in order is sorted faster
+}
+
+type shownTarget struct {
+	*Target
+	superseded bool
+}
+
+func (s *Store) shown() shown {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	out := make([]*Target, 0, len(s.targets))
-	for _, name := range slices.Sorted(maps.Keys(s.targets)) {
-		out = append(out, s.targets[name])
+	out := shown{facts: s.facts, targets: make([]shownTarget, 0, len(s.targets)+len(s.superseded))}
+	for _, t := range s.targets {
+		out.targets = append(out.targets, shownTarget{t, false})
 	}
+	for _, t := range s.superseded {
+		out.targets = append(out.targets, shownTarget{t, true})
+	}
+	slices.SortFunc(out.targets, func(a, b shownTarget) int { return slices.Compare(a.base, b.base) })
 	return out
 }
 

@@ -22,7 +22,7 @@ func testSLO() SLO {
 
 func newTestStore(t *testing.T, slos ...SLO) (*Store, *Target, *prometheus.Registry) {
 	t.Helper()
-	s := NewStore(Options{Config: DefaultConfig(), Clock: NewSystemClock(), SLOs: slos, ConfigHash: "0123456789ab"})
+	s := NewStore(Options{Config: DefaultConfig(), Clock: NewSystemClock(), Settings: Settings{SLOs: slos, ConfigHash: "0123456789ab"}})
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(s)
 	return s, s.Add(TargetInfo{Name: "t", Model: "m", Workload: "w", Features: Features{Streaming: true, SLOs: slos}}), registry
@@ -107,8 +107,10 @@ func TestEverySeriesOfTheTableExistsBeforeAnythingHappens(t *testing.T) {
 	}
 	for _, features := range allFeatures() {
 		store := NewStore(Options{
-			Config: DefaultConfig(), Clock: NewSystemClock(), SLOs: features.SLOs, ConfigHash: "0123456789ab",
-			Budget: testBudget(), Budgets: func() ([]float64, bool) { return []float64{0, 0}, true },
+			Config: DefaultConfig(), Clock: NewSystemClock(), Settings: Settings{
+				SLOs: features.SLOs, ConfigHash: "0123456789ab",
+				Budget: testBudget(), Budgets: func() ([]float64, bool) { return []float64{0, 0}, true },
+			},
 		})
 		registry := prometheus.NewPedanticRegistry()
 		registry.MustRegister(store)
@@ -377,7 +379,7 @@ func TestARemovedTargetIsGoneAndComesBackAtZero(t *testing.T) {
 	t.Parallel()
 	s, target, registry := newTestStore(t, testSLO())
 	target.Sent().Finish(goldenTimelines()["plain"].record())
-	s.Remove("t")
+	s.Remove(target)
 	for name, family := range gather(t, registry) {
 		for _, m := range family.GetMetric() {
 			for _, l := range m.GetLabel() {
@@ -392,8 +394,8 @@ func TestARemovedTargetIsGoneAndComesBackAtZero(t *testing.T) {
 	if got := sum(f, "aiperf_requests_total"); got != 0 {
 		t.Errorf("requests = %v, want 0", got)
 	}
-	if got := value(t, f, "aiperf_exporter_target_generation", "target", "t"); got != 2 {
-		t.Errorf("generation = %v, want 2", got)
+	if got := value(t, f, "aiperf_exporter_target_generation", "target", "t"); got != 1 {
+		t.Errorf("generation = %v, want 1", got)
 	}
 }
 

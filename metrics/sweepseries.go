@@ -72,26 +72,36 @@ type sweepSlots struct {
 	by                                       map[string]slot
 }
 
-func (t *Target) addSweep() {
-	t.at.sweep = sweepSlots{
-		settled:      t.add("aiperf_sweep_settled_seconds_total", Counter),
-		lag:          t.add("aiperf_sweep_watermark_lag_seconds", Gauge),
-		tokenSeconds: t.add("aiperf_tokens_in_flight_token_seconds_total", Counter),
-		late:         t.add("aiperf_sweep_late_tokens_total", Counter),
-		forced:       t.add("aiperf_sweep_forced_intervals_total", Counter),
-		tokens:       addEach(t, "aiperf_phase_tokens_total", Counter, SweepPhases),
-		active:       addEach(t, "aiperf_phase_active_seconds_total", Counter, SweepPhases),
-		requests:     addEach(t, "aiperf_phase_request_seconds_total", Counter, SweepPhases),
-		by:           addEach(t, "aiperf_sweep_decode_tokens_total", Counter, attributions),
+func (b *board) addSweep() {
+	b.at.sweep = sweepSlots{
+		settled:      b.add("aiperf_sweep_settled_seconds_total", Counter),
+		lag:          b.add("aiperf_sweep_watermark_lag_seconds", Gauge),
+		tokenSeconds: b.add("aiperf_tokens_in_flight_token_seconds_total", Counter),
+		late:         b.add("aiperf_sweep_late_tokens_total", Counter),
+		forced:       b.add("aiperf_sweep_forced_intervals_total", Counter),
+		tokens:       addEach(b, "aiperf_phase_tokens_total", Counter, SweepPhases),
+		active:       addEach(b, "aiperf_phase_active_seconds_total", Counter, SweepPhases),
+		requests:     addEach(b, "aiperf_phase_request_seconds_total", Counter, SweepPhases),
+		by:           addEach(b, "aiperf_sweep_decode_tokens_total", Counter, attributions),
 	}
 	for i, phase := range SweepPhases {
-		curves := &t.sweep.phases[i]
+		curves := &b.of.sweep.phases[i]
 		for j, state := range sweepStates {
-			t.addWeighted("aiperf_phase_throughput_tokens_per_second", &curves.throughput[j], phase, state)
-			t.addWeighted("aiperf_phase_throughput_tokens_per_second_per_user", &curves.speed[j], phase, state)
+			b.addWeighted("aiperf_phase_throughput_tokens_per_second", &curves.throughput[j], phase, state)
+			b.addWeighted("aiperf_phase_throughput_tokens_per_second_per_user", &curves.speed[j], phase, state)
 		}
-		t.addWeighted("aiperf_phase_concurrency_requests", &curves.concurrency, phase)
+		b.addWeighted("aiperf_phase_concurrency_requests", &curves.concurrency, phase)
 	}
+}
+
+// sweepOrigin is how much the sweep had counted of what only targets with streams show when the target began to have streams.
+type sweepOrigin struct {
+	late int64
+	by   [3]int64
+}
+
+func (s *sweep) origin() sweepOrigin {
+	return sweepOrigin{late: s.late[phasePrefill] + s.late[phaseDecode], by: s.by}
 }
 
 // settle brings the sweep up to an instant, and its counters and gauges with it.
@@ -101,10 +111,10 @@ func (t *Target) settle(now int64) {
 	t.values[at.settled] = Seconds(s.watermark - s.begun)
 	t.values[at.lag] = Seconds(max(0, now-s.watermark))
 	t.values[at.tokenSeconds] = s.tokenTime.seconds()
-	t.values[at.late] = float64(s.late[phasePrefill]+s.late[phaseDecode]) / micro
+	t.values[at.late] = float64(s.late[phasePrefill]+s.late[phaseDecode]-t.streamed.late) / micro
 	t.values[at.forced] = float64(s.forced)
 	for i, how := range attributions {
-		t.values[at.by[how]] = float64(s.by[i]) / micro
+		t.values[at.by[how]] = float64(s.by[i]-t.streamed.by[i]) / micro
 	}
 	prefill, decode := s.tokens(phasePrefill), s.tokens(phaseDecode)
 	for i, phase := range SweepPhases {

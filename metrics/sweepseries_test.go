@@ -49,7 +49,7 @@ func newSweepStore(t *testing.T, kind HistogramKind) (*Store, *Target, *promethe
 	t.Helper()
 	config := DefaultConfig()
 	config.Histograms = kind
-	s := NewStore(Options{Config: config, Clock: NewSystemClock(), ConfigHash: "0123456789ab"})
+	s := NewStore(Options{Config: config, Clock: NewSystemClock(), Settings: Settings{ConfigHash: "0123456789ab"}})
 	registry := prometheus.NewPedanticRegistry()
 	prometheus.WrapRegistererWith(prometheus.Labels{"region": "north"}, registry).MustRegister(s)
 	return s, s.Add(TargetInfo{Name: "t", Model: "m", Workload: "w", Features: Features{Streaming: true}, Accounting: Estimated}), registry

@@ -369,7 +369,7 @@ func stateSeries() []Series {
 		},
 		{
 			Name: "aiperf_target_usage_supported", Kind: Gauge, Scope: PerTarget,
-			Help: "Whether usage is asked for in streams; 0 after the server refused the field, until the target starts anew.",
+			Help: "Whether usage is asked for in streams; 0 after the server refused the field, until the target gets another URL.",
 		},
 		{
 			Name: "aiperf_retry_after_seconds", Kind: Gauge, Scope: PerTarget, Unit: "seconds",
@@ -466,7 +466,7 @@ func exporterSeries() []Series {
 		},
 		{
 			Name: "aiperf_exporter_target_generation", Kind: Gauge, Scope: PerProcess, Labels: []Label{{Name: "target"}},
-			Help: "How often the target has been built anew in this process, 1 for the first.",
+			Help: "How many configurations the target has had: 1 for the first, one more with each reload that changes it; 1 again after it was removed.",
 		},
 		{
 			Name: "aiperf_exporter_series", Kind: Gauge, Scope: PerProcess, Unit: "series", Labels: []Label{{Name: "target"}},
@@ -503,6 +503,14 @@ func exporterSeries() []Series {
 		{
 			Name: "aiperf_exporter_config_last_reload_success_timestamp_seconds", Kind: Gauge, Scope: PerProcess, Unit: "seconds",
 			Help: "Unix time at which a configuration was last loaded.",
+		},
+		{
+			Name: "aiperf_exporter_config_reloads_total", Kind: Counter, Scope: PerProcess, Unit: "reloads", Labels: []Label{{"result", words(ReloadResults)}},
+			Help: "Attempts to load the configuration anew while the process runs: success (it is in use, also where nothing had changed) or failure (the one before stays in use).",
+		},
+		{
+			Name: "aiperf_exporter_config_restart_required", Kind: Gauge, Scope: PerProcess,
+			Help: "Whether the configuration in use asks for something that only a restart gives, such as other bucket boundaries.",
 		},
 	}
 }

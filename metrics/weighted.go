@@ -66,6 +66,26 @@ func (w *weighted) add(value, ns int64) {
 	w.cells[low].ns += ns
 }
 
+// clone is what the histogram is now.
+func (w *weighted) clone() *weighted {
+	out := *w
+	out.cells = slices.Clone(w.cells)
+	return &out
+}
+
+// less takes away what before, an earlier state of the same histogram, had.
+func (w *weighted) less(before *weighted) {
+	w.ns -= before.ns
+	w.sum.less(before.sum)
+	was := before.cells // none ever goes away, so all of them are among those of w, in the same order
+	for i := range w.cells {
+		if c := &w.cells[i]; len(was) > 0 && was[0].key == c.key {
+			c.ns -= was[0].ns
+			was = was[1:]
+		}
+	}
+}
+
 // nativeIndex is the native bucket of a value in millionths.
 func nativeIndex(value int64) int32 {
 	if value == 0 {
@@ -83,6 +103,13 @@ func (a *area) add(value, ns int64) {
 	var carry uint64
 	a.lo, carry = bits.Add64(a.lo, lo, 0)
 	a.hi, _ = bits.Add64(a.hi, hi, carry)
+}
+
+// less takes away an earlier state of the same integral.
+func (a *area) less(before area) {
+	var borrow uint64
+	a.lo, borrow = bits.Sub64(a.lo, before.lo, 0)
+	a.hi, _ = bits.Sub64(a.hi, before.hi, borrow)
 }
 
 // seconds gives the integral in units of the value times seconds.

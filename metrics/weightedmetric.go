@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // nativeZeroThreshold lies below the smallest value that is not 0, a millionth, and is a boundary of buckets at every resolution.
@@ -12,20 +13,23 @@ const nativeZeroThreshold = 1. / (1 << 20)
 
 // weightedChild is one time-weighted histogram of a target.
 type weightedChild struct {
-	desc   *prometheus.Desc
-	labels []*dto.LabelPair
-	of     *weighted
+	desc    *prometheus.Desc
+	labels  []*dto.LabelPair
+	created *timestamppb.Timestamp
+	of      *weighted
+	since   *weighted // what it was when the series began; nil = nothing
 }
 
-func (t *Target) addWeighted(name string, of *weighted, labels ...string) {
-	if !t.store.named[name].of(&t.info.Features) {
+func (b *board) addWeighted(name string, of *weighted, labels ...string) {
+	if !b.of.store.named[name].of(&b.info.Features) {
 		return
 	}
-	desc := t.store.descs[name]
-	t.weighted = append(t.weighted, weightedChild{
-		desc:   desc,
-		labels: slices.Clip(prometheus.MakeLabelPairs(desc, slices.Concat(t.base, labels))),
-		of:     of,
+	desc := b.of.store.descs[name]
+	b.weighted = append(b.weighted, weightedChild{
+		desc:    desc,
+		labels:  slices.Clip(prometheus.MakeLabelPairs(desc, slices.Concat(b.of.base, labels))),
+		created: b.created,
+		of:      of,
 	})
 }
 

@@ -1,12 +1,10 @@
 package otlp
 
 import (
-	"context"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -14,25 +12,21 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// producer gives what a scrape would show in the words of OpenTelemetry, all of it cumulative. It implements sdkmetric.Producer.
+// producer says what a scrape would show in the words of OpenTelemetry, all of it cumulative.
 type producer struct {
-	gatherer  prometheus.Gatherer
 	names     namer
 	form      HistogramForm
 	exemplars exemplarFilter
 	extra     map[string]convention // by family: what is sent under a second name
 	scope     instrumentation.Scope
 	start     time.Time // of this process: it has counted since then where a series of its own does not tell
-	now       func() time.Time
 }
 
-// Produce implements sdkmetric.Producer. What could be gathered is given with the error about the rest.
-func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
-	families, err := p.gatherer.Gather()
-	at := p.now()
-	scope := metricdata.ScopeMetrics{Scope: p.scope, Metrics: make([]metricdata.Metrics, 0, len(families))}
-	for _, f := range families {
-		made := p.convert(f, at)
+// produce says a look.
+func (p *producer) produce(l look) []metricdata.ScopeMetrics {
+	scope := metricdata.ScopeMetrics{Scope: p.scope, Metrics: make([]metricdata.Metrics, 0, len(l.families)+len(l.instruments))}
+	for _, f := range l.families {
+		made := p.convert(f, l.at)
 		scope.Metrics = append(scope.Metrics, made...)
 		if second, ok := p.extra[f.GetName()]; ok {
 			for _, m := range made {
@@ -40,7 +34,8 @@ func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 			}
 		}
 	}
-	return []metricdata.ScopeMetrics{scope}, err
+	scope.Metrics = append(scope.Metrics, l.instruments...)
+	return []metricdata.ScopeMetrics{scope}
 }
 
 // convert says one family. It becomes two metrics of the same name where some of its histograms are only there in one form, some only in the

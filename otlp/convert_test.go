@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"context"
 	"errors"
 	"math"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -62,8 +60,26 @@ func family(t *testing.T, text string) *dto.MetricFamily {
 	return f
 }
 
-func testProducer(form HistogramForm, table ...metrics.Series) *producer {
-	return &producer{names: newNamer(table), form: form, start: began, now: func() time.Time { return reading }}
+func testProducer(form HistogramForm, table ...metrics.Series) *gathering {
+	return &gathering{producer: &producer{names: newNamer(table), form: form, start: began}, now: func() time.Time { return reading }}
+}
+
+// gathering is a producer with what it speaks of.
+type gathering struct {
+	*producer
+
+	gatherer prometheus.Gatherer
+	now      func() time.Time
+}
+
+func (g *gathering) look() (look, error) {
+	families, err := g.gatherer.Gather()
+	return look{at: g.now(), families: families}, err
+}
+
+func (g *gathering) scopes() ([]metricdata.ScopeMetrics, error) {
+	l, err := g.look()
+	return g.produce(l), err
 }
 
 const bothForms = `
@@ -303,14 +319,12 @@ func TestCountingBeganWithThisProcessOnlyWhereItCountsItself(t *testing.T) {
 
 func TestWhatCannotBeGatheredDoesNotHideTheRest(t *testing.T) {
 	t.Parallel()
-	p := testProducer(Explicit)
-	p.scope = instrumentation.Scope{Name: "s"}
 	broken := errors.New("one collector is broken")
-	p.gatherer = prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+	l := &looks{now: time.Now, gatherer: prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		return []*dto.MetricFamily{family(t, `name: "g" type: GAUGE metric { gauge { value: 1 } }`)}, broken
-	})
-	got, err := p.Produce(context.Background())
-	if !errors.Is(err, broken) || len(got) != 1 || len(got[0].Metrics) != 1 {
+	})}
+	_, got, err := l.take(t.Context())
+	if !errors.Is(err, broken) || len(got.families) != 1 {
 		t.Errorf("got %v and %v, want one metric and the error", got, err)
 	}
 }

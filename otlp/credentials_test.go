@@ -71,14 +71,14 @@ func TestCertificatesAreThoseOfTheMoment(t *testing.T) {
 	c.TLS = TLSConfig{CAFile: write("ca", other), CertFile: write("cert", other), KeyFile: write("key", clientKey)}
 	value := 1.
 	e := newExporter(t, c, oneCounter(&value))
-	e.export(t.Context())
+	e.session.Load().export(t.Context())
 	if n := valueOf(t, e, errorsSeries, string(reasonUnavailable)); n != 1 {
 		t.Errorf("a collector with another certificate: got %v errors, want 1", n)
 	}
 	write("ca", serverCert)
 	for len(s.received()) == 0 && t.Context().Err() == nil {
-		e.wire.conn.ResetConnectBackoff()
-		e.export(t.Context())
+		e.session.Load().wire.conn.ResetConnectBackoff()
+		e.session.Load().export(t.Context())
 	}
 }
 

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -194,9 +195,11 @@ func TestNothingIsMadeWhereNothingIsSent(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if e.Meter() != nil || e.Tracer() != nil || e.Families() != nil {
-			t.Errorf("%s: got a meter, a tracer or series, want none", name)
+		if e.Tracer() != nil || e.Trace() != (metrics.Trace{}) || e.Families() != nil || e.Status() != nil {
+			t.Errorf("%s: got a tracer, a trace, series or a status, want none", name)
 		}
-		e.Run(t.Context()) // returns at once
+		ended, end := context.WithCancel(t.Context())
+		end()
+		e.Run(ended)
 	}
 }

@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -29,7 +28,7 @@ func BenchmarkConvert(b *testing.B) {
 			b.ReportAllocs()
 			requests := 0
 			for b.Loop() {
-				scopes, err := p.Produce(context.Background())
+				scopes, err := p.scopes()
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -64,7 +63,7 @@ func BenchmarkExport(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				s.metrics = nil
-				if err := e.exportAll(b.Context()); err != nil {
+				if err := e.session.Load().exportAll(b.Context(), &look{}); err != nil {
 					b.Fatal(err)
 				}
 			}

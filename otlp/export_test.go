@@ -15,6 +15,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/grpc/codes"
@@ -31,13 +32,14 @@ func TestEverythingArrivesAtACollector(t *testing.T) {
 	c := testConfig(address)
 	c.ResourceAttributes = map[string]string{"team": "ml"}
 	value := 12.
-	e := newExporter(t, c, oneCounter(&value), "OTEL_SERVICE_NAME=canary")
-	h, err := e.Meter().Float64Histogram("gen_ai.client.operation.duration", metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(1, 2))
+	reader := sdkmetric.NewManualReader()
+	e := newExporterWith(t, c, Deps{Gatherer: oneCounter(&value), Env: []string{"OTEL_SERVICE_NAME=canary"}, Instruments: instruments(reader)})
+	h, err := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter("").Float64Histogram("gen_ai.client.operation.duration", metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(1, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.Record(t.Context(), 1.5, metric.WithAttributes(attribute.String("gen_ai.provider.name", "openai")))
-	e.export(t.Context())
+	e.session.Load().export(t.Context())
 
 	got := s.received()
 	if len(got) != 1 {
@@ -107,7 +109,7 @@ func TestFailuresAreCountedByReasonAndLoseNothing(t *testing.T) {
 			e := newExporter(t, config, oneCounter(&value))
 			for range 3 {
 				value += 5
-				e.export(t.Context())
+				e.session.Load().export(t.Context())
 			}
 			if n := valueOf(t, e, errorsSeries, string(c.want)); n != 2 {
 				t.Errorf("got %v errors of class %s, want 2", n, c.want)
@@ -135,20 +137,20 @@ func TestACollectorThatComesBackGetsWhatItMissed(t *testing.T) {
 	value := 1.
 	e := newExporter(t, c, oneCounter(&value))
 	var log bytes.Buffer
-	e.logger = slog.New(slog.NewTextHandler(&log, nil))
-	e.export(t.Context())
+	e.session.Load().logger = slog.New(slog.NewTextHandler(&log, nil))
+	e.session.Load().export(t.Context())
 	stop()
 	for range 3 {
 		value++
-		e.export(t.Context())
+		e.session.Load().export(t.Context())
 	}
 	if n := valueOf(t, e, errorsSeries, string(reasonUnavailable)); n < 3 {
 		t.Errorf("got %v errors, want 3", n)
 	}
 	serve(t, s, address)
-	e.wire.conn.ResetConnectBackoff() // instead of waiting for it
+	e.session.Load().wire.conn.ResetConnectBackoff() // instead of waiting for it
 	for len(s.received()) < 2 && t.Context().Err() == nil {
-		e.export(t.Context())
+		e.session.Load().export(t.Context())
 	}
 	total := 0.
 	for _, r := range s.received() {
@@ -157,7 +159,7 @@ func TestACollectorThatComesBackGetsWhatItMissed(t *testing.T) {
 	if total != 4 {
 		t.Errorf("got %v in all, want 4", total)
 	}
-	e.export(t.Context())
+	e.session.Load().export(t.Context())
 	if told := strings.Count(log.String(), "metrics arrive again"); told != 1 {
 		t.Errorf("it was told %d times that they do again, want once:\n%s", told, log.String())
 	}
@@ -175,7 +177,7 @@ func TestAnAnswerThatDoesNotComeIsATimeout(t *testing.T) {
 	c.Timeout = 50 * time.Millisecond
 	value := 1.
 	e := newExporter(t, c, oneCounter(&value))
-	e.export(t.Context())
+	e.session.Load().export(t.Context())
 	close(hang)
 	if n := valueOf(t, e, errorsSeries, string(reasonTimeout)); n != 1 {
 		t.Errorf("got %v timeouts, want 1", n)
@@ -195,7 +197,7 @@ func TestAnAttemptThatFailsIsMadeAgain(t *testing.T) {
 	c.Retry = RetryConfig{Initial: time.Millisecond, Max: time.Millisecond, MaxElapsed: time.Minute}
 	value := 1.
 	e := newExporter(t, c, oneCounter(&value))
-	e.export(t.Context())
+	e.session.Load().export(t.Context())
 	if valueOf(t, e, exportsSeries, success) != 1 || valueOf(t, e, errorsSeries, string(reasonUnavailable)) != 1 || len(s.received()) != 1 {
 		t.Errorf("got %v, want one success after one error", e.Families())
 	}
@@ -215,8 +217,8 @@ func TestWhatACollectorDoesNotTakeIsCountedAndNotSentAgain(t *testing.T) {
 	c.Temporality = Delta
 	value := 3.
 	e := newExporter(t, c, oneCounter(&value))
-	e.export(t.Context())
-	e.export(t.Context())
+	e.session.Load().export(t.Context())
+	e.session.Load().export(t.Context())
 	want := map[string]float64{rejected: 1, sent: 1}
 	for result, n := range want {
 		if got := valueOf(t, e, pointsSeries, result); got != n {
@@ -254,7 +256,7 @@ func TestARequestThatIsNotWantedKeepsNoOthersBack(t *testing.T) {
 				f.Metric = append(f.Metric, &dto.Metric{Label: []*dto.LabelPair{label}, Counter: &dto.Counter{Value: new(1.)}})
 			}
 			e := newExporter(t, config, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return []*dto.MetricFamily{f}, nil }))
-			e.export(t.Context())
+			e.session.Load().export(t.Context())
 			if n := len(s.received()); n != c.want {
 				t.Errorf("got %d requests that arrived, want %d", n, c.want)
 			}
@@ -278,7 +280,7 @@ func TestRequestsAreNoLargerThanTheyMayBe(t *testing.T) {
 		c := testConfig(address)
 		c.Histogram, c.MaxRequestSize, c.Temporality = form, minRequestSize, Delta
 		e := newExporter(t, c, o.registry)
-		e.export(t.Context())
+		e.session.Load().export(t.Context())
 		requests, whole := s.received(), 0
 		for i, r := range requests {
 			size := proto.Size(r)

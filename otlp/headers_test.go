@@ -42,11 +42,11 @@ func TestHeadersAreThoseOfTheMomentAndNeverLogged(t *testing.T) {
 	value := 1.
 	e := newExporter(t, c, oneCounter(&value))
 	var log bytes.Buffer
-	e.warnings.logger = slog.New(slog.NewTextHandler(&log, nil))
+	e.session.Load().warnings.logger = slog.New(slog.NewTextHandler(&log, nil))
 	now := time.Now()
-	e.warnings.now = func() time.Time { return now }
+	e.session.Load().warnings.now = func() time.Time { return now }
 	export := func() {
-		e.export(t.Context())
+		e.session.Load().export(t.Context())
 		now = now.Add(warnEvery)
 	}
 	export()

@@ -29,7 +29,7 @@ func observe(tb testing.TB, kind metrics.HistogramKind, targets int) *observed {
 	config := metrics.DefaultConfig()
 	config.Histograms = kind
 	o := &observed{clock: metrics.NewSystemClock(), registry: prometheus.NewRegistry(), features: metrics.Features{Streaming: true, SLOs: slos}}
-	o.store = metrics.NewStore(metrics.Options{Config: config, Clock: o.clock, SLOs: slos})
+	o.store = metrics.NewStore(metrics.Options{Config: config, Clock: o.clock, Settings: metrics.Settings{SLOs: slos}})
 	o.registry.MustRegister(o.store)
 	for i := range targets {
 		o.add(fmt.Sprintf("target-%03d", i))

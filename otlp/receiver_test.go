@@ -10,6 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	collectortrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
@@ -118,14 +120,31 @@ func testConfig(address string) Config {
 // newExporter makes one that shows what is gathered, and closes it with the test.
 func newExporter(tb testing.TB, c Config, g prometheus.Gatherer, env ...string) *Exporter {
 	tb.Helper()
-	e, err := New(c, Deps{
-		Clock: metrics.NewSystemClock(), Logger: discard(), Gatherer: g, Table: metrics.Table(), Version: "1.2.3", Instance: "i", Env: env,
-	})
+	return newExporterWith(tb, c, Deps{Gatherer: g, Env: env})
+}
+
+// newExporterWith makes one with what tests do not care about.
+func newExporterWith(tb testing.TB, c Config, deps Deps) *Exporter {
+	tb.Helper()
+	deps.Clock, deps.Logger, deps.Table, deps.Version, deps.Instance = metrics.NewSystemClock(), discard(), metrics.Table(), "1.2.3", "i"
+	e, err := New(c, deps)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { e.wire.close(e.logger) })
+	tb.Cleanup(func() { e.session.Load().discard() })
 	return e
+}
+
+// instruments are those of a reader.
+func instruments(reader sdkmetric.Reader) func(context.Context) (now, gone []metricdata.Metrics, err error) {
+	return func(ctx context.Context) (now, gone []metricdata.Metrics, err error) {
+		var all metricdata.ResourceMetrics
+		err = reader.Collect(ctx, &all)
+		for _, scope := range all.ScopeMetrics {
+			now = append(now, scope.Metrics...)
+		}
+		return now, nil, err
+	}
 }
 
 // oneCounter gathers a counter with the value that is in it.

@@ -1,124 +1,104 @@
 package otlp
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"runtime/debug"
-	"sync"
-	"time"
-
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-
-	"github.com/aiperf-exporter/aiperf-exporter/secret"
+	"reflect"
 )
 
-// lastWords is how long sending goes on after the end.
-const lastWords = 5 * time.Second
-
-// Run sends each interval, until ctx ends; then once more. What is under way at the end and what comes after it have 5 s together.
+// Run sends each interval, until ctx ends; then once more, with the configuration that was put into effect last.
 func (e *Exporter) Run(ctx context.Context) {
-	if e.wire == nil {
+	var left *legacy
+	for over := false; !over; {
+		s, life := e.begin(ctx)
+		if s.sends() {
+			s.inherit(left)
+			left = s.run(life, ctx)
+		} else {
+			<-life.Done()
+		}
+		over = e.ends(ctx, s)
+	}
+}
+
+// ends tells whether nothing comes after a session.
+func (e *Exporter) ends(ctx context.Context, s *session) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.over = ctx.Err() != nil && e.session.Load() == s
+	return e.over
+}
+
+// begin gives the session whose turn it is. Its context ends with ctx, or when another session takes its place.
+func (e *Exporter) begin(ctx context.Context) (*session, context.Context) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.session.Load()
+	life, stop := context.WithCancel(ctx)
+	s.stop = stop
+	return s, life
+}
+
+// Change is another configuration, made ready beside the one that holds. It ends with Commit or Discard; changes are made one after the other.
+type Change struct {
+	exporter *Exporter
+	session  *session
+}
+
+// Plan makes a change ready; nothing that runs is touched, and nothing is connected to. Errors are those of files that cannot be read, and of the
+// environment.
+func (e *Exporter) Plan(c Config) (*Change, error) {
+	if now := e.session.Load(); reflect.DeepEqual(now.config, c) {
+		return &Change{e, now}, nil
+	}
+	s, err := e.newSession(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Change{e, s}, nil
+}
+
+// Commit puts the change into effect. What runs sends once more, has 5 s for it, and ends before anything is sent with the new configuration, which goes
+// on where the old one stopped: differences are sent once, whatever changed. What was sent as differences and is sent as a whole from now on, or the other
+// way round, begins anew.
+func (ch *Change) Commit() {
+	e := ch.exporter
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	old := e.session.Load()
+	if old == ch.session {
 		return
 	}
-	defer e.wire.close(e.logger)
-	e.logger.Info("series are sent over OTLP", slog.String("endpoint", secret.RedactURL(e.config.Endpoint)), slog.Duration("interval", e.config.Interval))
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, end) })()
-	var sending sync.WaitGroup
-	if e.queue != nil {
-		sending.Go(func() { e.queue.run(ctx, life) })
+	e.put(ch.session)
+	switch {
+	case old.stop != nil:
+		old.stop()
+	default:
+		old.discard()
 	}
-	tick := time.NewTicker(e.config.Interval)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-			e.export(life)
-		}
-	}
-	e.warnings.ending()
-	e.export(life)
-	sending.Wait()
-	e.shutdown(life)
-}
-
-// shutdown lets go of what the SDK holds.
-func (e *Exporter) shutdown(ctx context.Context) {
-	errs := []error{e.metrics.Shutdown(ctx), e.meters.Shutdown(ctx)}
-	if e.queue != nil {
-		errs = append(errs, e.tracers.Shutdown(ctx), e.queue.exporter.Shutdown(ctx))
-	}
-	if err := errors.Join(errs...); err != nil {
-		e.warnings.warn("the end", err)
+	if e.over {
+		ch.session.discard()
 	}
 }
 
-// export sends everything once. What does not arrive is sent with the next one: nothing waits but the values themselves.
-func (e *Exporter) export(ctx context.Context) {
-	err := e.guarded(ctx)
-	if err == nil {
-		e.tally.exported(success, e.now())
-		if e.failing {
-			e.logger.Info("metrics arrive again over OTLP")
-		}
-		e.failing = false
-		return
+// Discard gives the change up.
+func (ch *Change) Discard() {
+	if ch.session != ch.exporter.session.Load() {
+		ch.session.discard()
 	}
-	e.failing = true
-	e.tally.exported(failure, e.now())
-	problem := "metrics did not arrive, the next export has them"
-	if e.warnings.isEnding() {
-		problem = "the last metrics did not arrive, the collector never gets them"
-	}
-	e.warnings.warn(problem, err)
 }
 
-// guarded keeps a fault of this room in it.
-func (e *Exporter) guarded(ctx context.Context) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.tally.failed(reasonInternal)
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	ctx, cancel := context.WithTimeout(ctx, e.config.Timeout)
-	defer cancel()
-	return e.exportAll(ctx)
+// put makes a session the current one. The caller holds mu, or is New.
+func (e *Exporter) put(s *session) {
+	e.session.Store(s)
+	if s.sends() {
+		e.tally.begin(s.config.Traces.Enabled, e.now())
+	}
 }
 
-// exportAll sends what there is in as many requests as it needs. One that the collector does not want, or finds too large, is left out; any other that
-// fails ends it: those that follow would fail alike.
-func (e *Exporter) exportAll(ctx context.Context) error {
-	var all metricdata.ResourceMetrics
-	if err := e.reader.Collect(ctx, &all); err != nil {
-		if len(all.ScopeMetrics) == 0 {
-			e.tally.failed(reasonInternal)
-			return fmt.Errorf("collect: %w", err)
-		}
-		e.warnings.warn("a part of the series cannot be shown", err)
+// Removing is called before series of targets go, by the value of their label `target`: where differences are sent, what was counted until then is part
+// of the next export. It costs one look at all series, so that several are better told of at once.
+func (e *Exporter) Removing(targets ...string) {
+	if s := e.session.Load(); s.sends() && s.config.Temporality != Cumulative {
+		e.looks.note(targets)
 	}
-	scopes := all.ScopeMetrics
-	if e.deltas != nil {
-		scopes = e.deltas.turn(scopes)
-	}
-	var unwanted error
-	for _, request := range split(scopes, resourceSize(e.resource), int(e.config.MaxRequestSize)) {
-		err := e.metrics.Export(ctx, &metricdata.ResourceMetrics{Resource: e.resource, ScopeMetrics: request})
-		why := reasonOf(err)
-		switch {
-		case err == nil && e.deltas != nil:
-			e.deltas.arrived(request)
-		case err == nil:
-		case why == reasonRefused || why == reasonExhausted:
-			unwanted = cmp.Or(unwanted, err)
-		default:
-			return err
-		}
-	}
-	return unwanted
 }

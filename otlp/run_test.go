@@ -78,8 +78,8 @@ func TestWhatTheLastExportLostIsTold(t *testing.T) {
 	value := 7.
 	e := newExporter(t, c, oneCounter(&value))
 	var log bytes.Buffer
-	e.warnings.logger = slog.New(slog.NewTextHandler(&log, nil))
-	e.export(t.Context()) // its warning does not hide that of the last
+	e.session.Load().warnings.logger = slog.New(slog.NewTextHandler(&log, nil))
+	e.session.Load().export(t.Context()) // its warning does not hide that of the last
 	ctx, end := context.WithCancel(t.Context())
 	end()
 	e.Run(ctx)
@@ -130,7 +130,7 @@ func TestSpansWaitForACollectorThatIsAway(t *testing.T) {
 		e := newExporter(t, config, oneCounter(&value))
 		_, span := e.Tracer().Start(t.Context(), "x")
 		span.End()
-		left := e.queue.send(t.Context(), []sdktrace.ReadOnlySpan{<-e.queue.waiting})
+		left := e.session.Load().queue.send(t.Context(), []sdktrace.ReadOnlySpan{<-e.session.Load().queue.waiting})
 		if got := valueOf(t, e, spansSeries, lost); float64(len(left)) != c.left || got != c.at {
 			t.Errorf("%s: %d wait and %v are lost, want %v and %v", name, len(left), got, c.left, c.at)
 		}
@@ -165,7 +165,7 @@ func TestSpansAreDroppedWhenTooManyWait(t *testing.T) {
 	}
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	e.queue.run(ctx, ctx) // nobody is there, and nobody will be
+	e.session.Load().queue.run(ctx, ctx) // nobody is there, and nobody will be
 	if n := valueOf(t, e, spansSeries, lost); n != maxSpansWaiting {
 		t.Errorf("got %v lost, want %d", n, maxSpansWaiting)
 	}
@@ -175,7 +175,7 @@ func TestAPanicStaysInThisRoom(t *testing.T) {
 	t.Parallel()
 	c := testConfig("127.0.0.1:1")
 	e := newExporter(t, c, nil)
-	e.export(t.Context())
+	e.session.Load().export(t.Context())
 	if n := valueOf(t, e, errorsSeries, string(reasonInternal)); n != 1 {
 		t.Errorf("got %v, want 1", n)
 	}

@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -28,7 +27,7 @@ func TestConventionsAreSecondNames(t *testing.T) {
 	}
 	p := testProducer(Explicit)
 	p.gatherer, p.extra = families, conventions(&Config{ServerSemconv: true, HardwareSemconv: true})
-	scopes, err := p.Produce(context.Background())
+	scopes, err := p.scopes()
 	if err != nil {
 		t.Fatal(err)
 	}

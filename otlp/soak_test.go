@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -34,8 +35,9 @@ func TestDaysOfExportsTakeConstantMemory(t *testing.T) { //nolint:paralleltest /
 	address, _ := serve(t, s, "127.0.0.1:0")
 	config := testConfig(address)
 	config.Temporality = Delta
-	e := newExporter(t, config, churning(&done))
-	h, err := e.Meter().Float64Histogram("gen_ai.client.operation.duration", metric.WithUnit("s"))
+	reader := sdkmetric.NewManualReader()
+	e := newExporterWith(t, config, Deps{Gatherer: churning(&done), Instruments: instruments(reader)})
+	h, err := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter("").Float64Histogram("gen_ai.client.operation.duration", metric.WithUnit("s"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func TestDaysOfExportsTakeConstantMemory(t *testing.T) { //nolint:paralleltest /
 	for day := range days {
 		for range perDay {
 			h.Record(t.Context(), 1, metric.WithAttributes(attribute.String("gen_ai.provider.name", "openai")))
-			e.export(t.Context())
+			e.session.Load().export(t.Context())
 			s.mu.Lock()
 			s.metrics, s.headers = nil, nil
 			s.mu.Unlock()

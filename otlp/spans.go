@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -21,10 +22,11 @@ type spanQueue struct {
 	exporter sdktrace.SpanExporter
 	tally    *tally
 	warnings *warnings
+	caught   func(cause any) // is told of panics
 }
 
-func newSpanQueue(exporter sdktrace.SpanExporter, tally *tally, warnings *warnings) *spanQueue {
-	return &spanQueue{waiting: make(chan sdktrace.ReadOnlySpan, maxSpansWaiting), exporter: exporter, tally: tally, warnings: warnings}
+func newSpanQueue(exporter sdktrace.SpanExporter, tally *tally, warnings *warnings, caught func(any)) *spanQueue {
+	return &spanQueue{waiting: make(chan sdktrace.ReadOnlySpan, maxSpansWaiting), exporter: exporter, tally: tally, warnings: warnings, caught: caught}
 }
 
 // OnStart implements sdktrace.SpanProcessor.
@@ -88,7 +90,7 @@ func (q *spanQueue) send(ctx context.Context, batch []sdktrace.ReadOnlySpan) []s
 	if len(batch) == 0 {
 		return batch
 	}
-	if err := q.exporter.ExportSpans(ctx, batch); err != nil {
+	if err := q.export(ctx, batch); err != nil {
 		if reasonOf(err) == reasonUnavailable {
 			q.warnings.warn("spans wait for the collector", err)
 			return batch
@@ -98,4 +100,15 @@ func (q *spanQueue) send(ctx context.Context, batch []sdktrace.ReadOnlySpan) []s
 	}
 	clear(batch)
 	return batch[:0]
+}
+
+// export keeps a fault of this room in it; the spans are lost.
+func (q *spanQueue) export(ctx context.Context, batch []sdktrace.ReadOnlySpan) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			q.caught(cause)
+			err = fmt.Errorf("panic: %v", cause)
+		}
+	}()
+	return q.exporter.ExportSpans(ctx, batch)
 }

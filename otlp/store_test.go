@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -48,7 +47,7 @@ func compareToScrape(t *testing.T, families frozen, form HistogramForm) {
 	t.Helper()
 	p := testProducer(form, metrics.Table()...)
 	p.gatherer = families
-	scopes, err := p.Produce(context.Background())
+	scopes, err := p.scopes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +166,7 @@ func TestHistogramsOfTheProcessAreSaidToo(t *testing.T) {
 	for form := range map[HistogramForm]bool{Exponential: true, Explicit: true} {
 		p := testProducer(form)
 		p.gatherer, p.now = frozen(families), time.Now
-		scopes, err := p.Produce(context.Background())
+		scopes, err := p.scopes()
 		if err != nil {
 			t.Fatal(err)
 		}

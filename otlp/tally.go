@@ -105,33 +105,46 @@ func Table() []metrics.Series {
 	}
 }
 
-// tally counts how exports went. Safe for concurrent use.
+// tally counts how exports went, whatever the configuration was. Safe for concurrent use.
 type tally struct {
-	traces bool // there are spans
-
 	mu          sync.Mutex
+	traces      bool // there are spans, or have been
 	exports     map[string]int64
 	errors      map[reason]int64
 	points      map[string]int64
 	spans       map[string]int64
 	lastSuccess time.Time
+	last        Status // without what it does not know
 }
 
-func newTally(traces bool, start time.Time) *tally {
-	return &tally{
-		traces: traces, lastSuccess: start,
-		exports: map[string]int64{}, errors: map[reason]int64{}, points: map[string]int64{}, spans: map[string]int64{},
+func newTally() *tally {
+	return &tally{exports: map[string]int64{}, errors: map[reason]int64{}, points: map[string]int64{}, spans: map[string]int64{}}
+}
+
+// begin notes that something is sent from now on.
+func (t *tally) begin(traces bool, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.traces = t.traces || traces
+	if t.lastSuccess.IsZero() {
+		t.lastSuccess = at
 	}
+	t.last = Status{LastSuccess: t.last.LastSuccess}
 }
 
 // exported notes the end of an export.
-func (t *tally) exported(result string, at time.Time) {
+func (t *tally) exported(at time.Time, took time.Duration, err error, text func(error) string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.exports[result]++
-	if result == success {
-		t.lastSuccess = at
+	t.last.Took = took
+	if err != nil {
+		t.exports[failure]++
+		t.last.State, t.last.Detail = string(reasonOf(err)), text(err)
+		return
 	}
+	t.exports[success]++
+	t.lastSuccess = at
+	t.last.State, t.last.Detail, t.last.LastSuccess = StateOK, "", at
 }
 
 func (t *tally) failed(why reason) {
@@ -145,6 +158,7 @@ func (t *tally) pointsEnded(total, refused int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.points[sent] += total - refused
+	t.last.Points = int(total - refused)
 	t.points[rejected] += refused
 }
 

@@ -50,6 +50,10 @@ type kind interface {
 type series interface {
 	// turn gives what is new of those that are there.
 	turn(data metricdata.Aggregation, round uint64) metricdata.Aggregation
+	// note sees those that are there.
+	note(data metricdata.Aggregation, round uint64)
+	// baseline takes those for sent that were not there at the last turn.
+	baseline(data metricdata.Aggregation, round uint64)
 	// gone gives what has not arrived of those that are not there any more, nil if that is nothing, and whether any series is known at all.
 	gone(round uint64) (data metricdata.Aggregation, some bool)
 	// arrived notes of which series everything has.
@@ -101,6 +105,41 @@ func (d *deltas) turn(scopes []metricdata.ScopeMetrics) []metricdata.ScopeMetric
 		}
 	}
 	return d.withGone(out)
+}
+
+// note sees series that may be gone at the next turn.
+func (d *deltas) note(scopes []metricdata.ScopeMetrics) {
+	d.each(scopes, func(k *known, data metricdata.Aggregation) { k.note(data, d.round) })
+}
+
+// baseline takes what is there for sent, but for series that were there at the last turn: it was sent as a whole, or in another form.
+func (d *deltas) baseline(scopes []metricdata.ScopeMetrics) {
+	d.each(scopes, func(k *known, data metricdata.Aggregation) { k.baseline(data, d.round) })
+}
+
+// each visits the metrics that are turned.
+func (d *deltas) each(scopes []metricdata.ScopeMetrics, visit func(*known, metricdata.Aggregation)) {
+	for _, s := range scopes {
+		for _, m := range s.Metrics {
+			if of := d.kindOf(m.Data); of != nil {
+				visit(d.find(s.Scope, &m, of), m.Data)
+			}
+		}
+	}
+}
+
+// as is what is known, for another temporality that has differences. Counters that are sent as a whole from now on are not owed.
+func (d *deltas) as(t Temporality) *deltas {
+	if d.counters = t == Delta; !d.counters {
+		d.order = slices.DeleteFunc(d.order, func(id identity) bool {
+			counts := id.kind == sumPoints{}
+			if counts {
+				delete(d.metrics, id)
+			}
+			return counts
+		})
+	}
+	return d
 }
 
 // find gives what is remembered of a metric, or begins to remember.

@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -92,7 +91,7 @@ func TestDifferencesThatArriveAddUpToWhatAScrapeShows(t *testing.T) {
 					for range random.IntN(20) {
 						o.finish(o.targets[random.IntN(2)], random)
 					}
-					scopes, err := p.Produce(context.Background())
+					scopes, err := p.scopes()
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -417,7 +416,7 @@ func TestMemoryStaysFlatWhileNothingArrives(t *testing.T) { //nolint:paralleltes
 	var early uint64
 	for round := range 100 {
 		o.finish(o.targets[random.IntN(10)], random)
-		scopes, err := p.Produce(context.Background())
+		scopes, err := p.scopes()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,6 +57,34 @@ func (g *group[P]) turn(data metricdata.Aggregation, round uint64) metricdata.Ag
 	return g.how.differences(out)
 }
 
+// note implements series.
+func (g *group[P]) note(data metricdata.Aggregation, round uint64) {
+	points := g.how.points(data)
+	for i := range points {
+		g.see(&points[i], round)
+	}
+}
+
+// baseline implements series. What is still owed of those that come back stays that.
+func (g *group[P]) baseline(data metricdata.Aggregation, round uint64) {
+	points := g.how.points(data)
+	for i := range points {
+		p := &points[i]
+		attributes := g.how.attributes(p)
+		_, at := g.how.times(p)
+		switch key := attributes.Equivalent(); {
+		case g.tracks[key] == nil:
+			g.tracks[key] = &track[P]{last: p, sent: p, since: at, at: at, round: round}
+		case g.tracks[key].round != round:
+			t := g.tracks[key]
+			if t.carry = t.pending(g.how); t.carry == nil {
+				t.since = at
+			}
+			t.last, t.sent, t.at = p, p, at
+		}
+	}
+}
+
 // see notes a reading and gives what is new.
 func (g *group[P]) see(p *P, round uint64) P {
 	attributes := g.how.attributes(p)

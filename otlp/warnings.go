@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -47,9 +46,14 @@ func (w *warnings) warn(what string, err error) {
 	if !w.ended {
 		w.next = now.Add(warnEvery)
 	}
-	if w.redact != nil {
-		err = errors.New(w.redact(err.Error()))
-	}
-	w.logger.Warn("OTLP export", slog.String("problem", what), slog.Any("err", err), slog.Int("not_told", w.notTold))
+	w.logger.Warn("OTLP export", slog.String("problem", what), slog.String("err", w.text(err)), slog.Int("not_told", w.notTold))
 	w.notTold = 0
+}
+
+// text is what an error says, without secrets.
+func (w *warnings) text(err error) string {
+	if w.redact == nil {
+		return err.Error()
+	}
+	return w.redact(err.Error())
 }

@@ -1,41 +1,16 @@
 package web
 
-import (
-	"context"
-	"io"
+import "github.com/aiperf-exporter/aiperf-exporter/web/view"
 
-	"github.com/aiperf-exporter/aiperf-exporter/web/view"
+// What the pages are handed, under the names of the room of the values, which the API can import as well.
+type (
+	// Daemon is what pages and API show.
+	Daemon = view.Daemon
+	// Controls change what the daemon does.
+	Controls = view.Controls
+	// Captures are the streams that were kept whole.
+	Captures = view.Captures
 )
 
-// Daemon is what pages and API show. Safe for concurrent use; nothing here waits for the network.
-type Daemon interface {
-	Process() view.Process
-	// Targets has the worst health first, and names in order within a health. Target gives false if there is none of that name.
-	Targets() []view.Target
-	Target(name string) (view.Target, bool)
-	// Records are the kept ones of a target, newest first: the last ones, and behind them failures that are older.
-	Records(target string) []view.Record
-	Discovery() []view.DiscoverySet
-	Collectors() []view.Collector
-	// Config is the effective configuration as YAML, secrets removed, and its hash.
-	Config() (yaml []byte, hash string)
-	// Flags are those of the command line by name, with their values in effect.
-	Flags() map[string]string
-}
-
-// Controls change what the daemon does. Each may be nil: nobody may do that here.
-type Controls struct {
-	// Reload loads the configuration anew and returns when it is in effect, or with what is wrong with it. ErrReloading: a reload is running.
-	Reload func(context.Context) error
-	// Quit begins the shutdown.
-	Quit func()
-	// Pause stops or resumes the arrivals of a target, "" = of all; the error says that there is none of that name.
-	Pause func(target string, paused bool) error
-}
-
-// Captures are the streams that were kept whole, newest first. They hold prompts and answers.
-type Captures interface {
-	List() []view.Capture
-	// Write gives one as a file for `replay`; false: there is none of that id.
-	Write(w io.Writer, id string) (found bool, err error)
-}
+// ErrReloading is what Controls.Reload gives while another reload is running.
+var ErrReloading = view.ErrReloading

@@ -1,137 +1,261 @@
 package web
 
 import (
+	"compress/gzip"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+
+	"github.com/aiperf-exporter/aiperf-exporter/web/view"
 )
 
-func TestPageShowsTheTargets(t *testing.T) {
-	t.Parallel()
+// pageOf asks for a page of a daemon at testNow.
+func pageOf(tb testing.TB, d Daemon, path string) (code int, body string) {
+	tb.Helper()
 	o := options()
-	o.Targets = func() []Target {
-		return []Target{
-			{Name: "llama", Model: "Llama-3.1-8B", URL: "http://127.0.0.1:8000", Endpoint: "chat", Workload: "short", Load: "steady, poisson 2/s", SLOs: "fast, sure"},
-			{Name: "other", Model: "m", URL: "http://127.0.0.1:8001", Endpoint: "completions", Workload: "long", Load: "calm, constant every 30s"},
-		}
+	o.Daemon, o.Pprof = d, true
+	h, err := New(o)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	_, body := ask(t, newHandler(t, o), http.MethodGet, "/")
-	cell := regexp.MustCompile(`<t[hd](?: scope="row"| data-label="[^"]*")>(?:<code>)?([^<]*)`)
-	var got []string
-	for _, m := range cell.FindAllStringSubmatch(body, -1) {
-		got = append(got, m[1])
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(tb.Context(), http.MethodGet, path, http.NoBody))
+	return w.Code, w.Body.String()
+}
+
+// textOf is what a reader sees of a part of a page: that between two texts of its source.
+func textOf(t *testing.T, page, from, to string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(page, from)
+	if !found {
+		t.Fatalf("page has no %q", from)
 	}
-	want := []string{
-		"llama", "Llama-3.1-8B", "http://127.0.0.1:8000", "chat", "short", "steady, poisson 2/s", "fast, sure",
-		"other", "m", "http://127.0.0.1:8001", "completions", "long", "calm, constant every 30s", "–",
+	part, _, found := strings.Cut(rest, to)
+	if !found {
+		t.Fatalf("page has no %q behind %q", to, from)
 	}
+	text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(from+part, " "))
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func TestFirstThingOnThePageIsWhichTargetIsUnhealthySinceWhenAndWhy(t *testing.T) {
+	t.Parallel()
+	_, body := pageOf(t, fleetOf(14, testNow), "/")
+	got := textOf(t, body, `<main id="main"`, `</section>`)
+	want := "3 of 14 targets are unhealthy 2 failing, 1 degraded, 1 unknown, 1 idle, 9 healthy " +
+		"gptoss-prod-eu1 failing for 39 min 48 of 60 requests failed: timeout_first_token " +
+		"gptoss-staging failing for 2 h 49 min 48 of 60 requests failed: timeout_first_token " +
+		"deepseek-prod-eu1 degraded for 1 h 5 min TTFT p95 of 2.9 s misses interactive (800 ms): 91.2 % good, 99 % wanted"
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("cells (-want +got):\n%s", diff)
+		t.Errorf("first section (-want +got):\n%s", diff)
 	}
-	for _, text := range []string{"1.2.3", "2026-01-02 03:04:05 UTC", "0123456789ab"} {
+	for _, text := range []string{"<title>3 unhealthy · aiperf-exporter</title>", `title="2026-01-02 02:25:05 UTC"`, `href="targets/gptoss-prod-eu1"`} {
 		if !strings.Contains(body, text) {
 			t.Errorf("page has no %q", text)
 		}
 	}
 }
 
-func TestPageSaysThatNothingIsSentWithoutTargets(t *testing.T) {
+func TestVerdict(t *testing.T) {
 	t.Parallel()
-	_, body := ask(t, newHandler(t, options()), http.MethodGet, "/")
-	if !strings.Contains(body, "no enabled targets") || strings.Contains(body, "<table") {
-		t.Errorf("page without targets:\n%s", body)
+	type answer struct {
+		Health view.Health
+		Text   string
 	}
-}
-
-func TestPageEscapesWhatTheConfigurationSays(t *testing.T) {
-	t.Parallel()
-	const hostile = `"><script>alert('x')</script><img src=x onerror=alert(1)>`
-	o := options()
-	o.Version, o.ConfigHash = hostile, hostile
-	o.Targets = func() []Target {
-		return []Target{{Name: hostile, Model: hostile, URL: "javascript:alert(1)" + hostile, Endpoint: hostile, Workload: hostile, Load: hostile, SLOs: hostile}}
-	}
-	_, body := ask(t, newHandler(t, o), http.MethodGet, "/")
-	for _, text := range []string{"<script", "<img src=x", "onerror=alert(1)>", `href="javascript:`} {
-		if strings.Contains(body, text) {
-			t.Errorf("%q got through to the page:\n%s", text, body)
-		}
-	}
-	if n := strings.Count(body, "&lt;script&gt;"); n != 9 {
-		t.Errorf("%d of 9 hostile texts are shown as text", n)
-	}
-}
-
-// The policy forbids scripts and styles in the page itself, and everything from elsewhere.
-func TestPageNeedsNothingThatItsPolicyForbids(t *testing.T) {
-	t.Parallel()
-	o := options()
-	o.Pprof = true
-	h := newHandler(t, o)
-	_, body := ask(t, h, http.MethodGet, "/")
-	for _, text := range []string{"<script", "<style", " style=", "://", "data:", "url("} {
-		if strings.Contains(body, text) {
-			t.Errorf("page has %q", text)
-		}
-	}
-	_, css := ask(t, h, http.MethodGet, "/style.css")
-	for _, text := range []string{"@import", "url("} {
-		if strings.Contains(css, text) {
-			t.Errorf("style sheet has %q", text)
-		}
-	}
-}
-
-var link = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
-
-func TestLinksOfThePageAreRelativeAndLeadToPages(t *testing.T) {
-	t.Parallel()
-	for name, prefix := range map[string]string{"without a prefix": "", "behind a prefix": "/aiperf"} {
+	for name, test := range map[string]struct {
+		counts map[view.Health]int
+		want   answer
+	}{
+		"no targets":                         {nil, answer{view.Idle, "There are no targets, so nothing is sent"}},
+		"the only target is well":            {map[view.Health]int{view.Healthy: 1}, answer{view.Healthy, "The only target is healthy"}},
+		"the only target is not well":        {map[view.Health]int{view.Degraded: 1}, answer{view.Degraded, "The only target is unhealthy"}},
+		"all are well":                       {map[view.Health]int{view.Healthy: 14}, answer{view.Healthy, "All 14 targets are healthy"}},
+		"one is not well":                    {map[view.Health]int{view.Healthy: 13, view.Degraded: 1}, answer{view.Degraded, "1 of 14 targets is unhealthy"}},
+		"the worst decides":                  {map[view.Health]int{view.Healthy: 9, view.Degraded: 3, view.Failing: 2}, answer{view.Failing, "5 of 14 targets are unhealthy"}},
+		"nothing is known":                   {map[view.Health]int{view.Unknown: 2}, answer{view.Unknown, "Nothing is known yet of 2 targets"}},
+		"some are not known":                 {map[view.Health]int{view.Unknown: 2, view.Healthy: 3}, answer{view.Unknown, "No target is unhealthy, as far as is known"}},
+		"all are idle":                       {map[view.Health]int{view.Idle: 1}, answer{view.Idle, "Nothing is being sent to 1 target"}},
+		"some are idle, and the rest well":   {map[view.Health]int{view.Idle: 2, view.Healthy: 3}, answer{view.Healthy, "No target is unhealthy"}},
+		"what is not known hides no failure": {map[view.Health]int{view.Unknown: 5, view.Failing: 2}, answer{view.Failing, "2 of 7 targets are unhealthy"}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := options()
-			o.RoutePrefix, o.TelemetryPath, o.Pprof = prefix, "/all/metrics", true
-			h := newHandler(t, o)
-			h.Ready()
-			_, body := ask(t, h, http.MethodGet, prefix+"/")
-			seen := map[string]bool{}
-			for _, m := range link.FindAllStringSubmatch(body, -1) {
-				seen[m[1]] = true
-				if strings.HasPrefix(m[1], "/") {
-					t.Errorf("%q is not relative", m[1])
-				}
-				if resp, _ := ask(t, h, http.MethodGet, prefix+"/"+m[1]); resp.StatusCode != http.StatusOK {
-					t.Errorf("%q leads to %d", m[1], resp.StatusCode)
-				}
+			targets := 0
+			for _, n := range test.counts {
+				targets += n
 			}
-			want := map[string]bool{
-				"icon.svg": true, "style.css": true, "all/metrics": true, "config": true, "-/healthy": true, "-/ready": true, "debug/pprof/": true,
-			}
-			if diff := cmp.Diff(want, seen); diff != "" {
-				t.Errorf("links (-want +got):\n%s", diff)
+			health, text := verdict(test.counts, targets)
+			if diff := cmp.Diff(test.want, answer{health, text}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestPageTellsWhatTheDaemonIsDoing(t *testing.T) {
+func TestRowOfTheFleetShowsTheFiguresOfTheTarget(t *testing.T) {
 	t.Parallel()
-	h := newHandler(t, options())
-	for _, step := range []struct {
-		do   func()
-		want string
-	}{
-		{func() {}, `class="state starting">starting<`},
-		{h.Ready, `class="state ready">ready<`},
-		{func() { h.Stopping() }, `class="state stopping">stopping<`},
+	_, body := pageOf(t, fleetOf(14, testNow), "/")
+	for name, want := range map[string]string{
+		"gptoss-prod-eu1": "failing 39 min gptoss-prod-eu1 48 of 60 requests failed: timeout_first_token openai/gpt-oss-120b 340 ms 782 ms 17 % " +
+			"48 of 60 timeout first token +1 5 dropped 11.8/min of 12 asked 42 % running",
+		"qwen-prod-eu1":     "healthy 13 min qwen-prod-eu1 trickle, poisson 0.2/s Qwen/Qwen3-8B 120 ms 276 ms 99.8 % none 11.8/min of 12 asked 26 % running",
+		"deepseek-prod-us2": "unknown 2 h 10 min deepseek-prod-us2 no request has ended yet deepseek-ai/DeepSeek-V3.2 – – – – 0/min of 12 asked 42 % starting",
 	} {
-		step.do()
-		if _, body := ask(t, h, http.MethodGet, "/"); !strings.Contains(body, step.want) {
-			t.Errorf("page has no %s", step.want)
+		if diff := cmp.Diff(want, textOf(t, body, `<tr id="t-`+name+`"`, "</tr>")); diff != "" {
+			t.Errorf("row of %s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+func TestBannersSayWhatIsWrongWithTheDaemonItself(t *testing.T) {
+	t.Parallel()
+	banner := regexp.MustCompile(`data-banner="([a-z]+)"`)
+	for name, test := range map[string]struct {
+		change func(*view.Process)
+		banner string
+		text   []string
+	}{
+		"nothing": {func(*view.Process) {}, "", nil},
+		"a reload that failed": {func(p *view.Process) {
+			p.Config.Reload = &view.Reload{At: testNow.Add(-4 * time.Minute), Trigger: "signal", Error: "a.yml:1:2: one\na.yml:3:4: two\n"}
+		}, "reload", []string{"The last reload failed", ">4 min</time> ago (signal)", "<li><code>a.yml:1:2: one</code></li><li><code>a.yml:3:4: two</code></li>"}},
+		"a reload that did not": {func(p *view.Process) {
+			p.Config.Reload = &view.Reload{At: testNow, Trigger: "poll", OK: true, Added: 1, Kept: 2}
+		}, "", []string{"1 added, 0 changed, 0 removed, 2 kept"}},
+		"a restart is needed": {func(p *view.Process) { p.Config.RestartRequired = []string{"metrics.histograms"} }, "restart", []string{"<code>metrics.histograms</code>"}},
+		"a suspect instrument": {func(p *view.Process) { p.Instrument.Suspect = []string{"wake-up delay", "throttled"} }, "suspect", []string{
+			"This exporter itself is not to be trusted now:</strong> wake-up delay; throttled",
+		}},
+		"bodies are kept": {func(p *view.Process) { p.Bodies = true }, "bodies", []string{"Prompts and answers are kept and shown"}},
+		"it stops":        {func(p *view.Process) { p.State = "stopping" }, "state", []string{"The daemon is stopping."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := emptyDaemon(testNow)
+			test.change(&d.process)
+			_, body := pageOf(t, d, "/")
+			got := ""
+			for _, m := range banner.FindAllStringSubmatch(body, -1) {
+				got += m[1]
+			}
+			if got != test.banner {
+				t.Errorf("banners %q, want %q", got, test.banner)
+			}
+			for _, text := range test.text {
+				if !strings.Contains(body, text) {
+					t.Errorf("page has no %q", text)
+				}
+			}
+		})
+	}
+}
+
+func TestPageSaysThatNothingIsSentWithoutTargets(t *testing.T) {
+	t.Parallel()
+	_, body := pageOf(t, emptyDaemon(testNow), "/")
+	if !strings.Contains(body, "There are no targets, so nothing is sent") || strings.Contains(body, "<table") {
+		t.Errorf("page without targets:\n%s", body)
+	}
+}
+
+func TestPageShowsCollectorsAndWhatDiscoveryDrops(t *testing.T) {
+	t.Parallel()
+	d := emptyDaemon(testNow)
+	d.collectors = []view.Collector{
+		{Kind: "server", Source: "llama/10.0.0.1:8000", State: "ok", Last: new(testNow.Add(-9 * time.Second)), Duration: new(0.012), Samples: 214},
+		{Kind: "gpu", Source: "node-a", State: "timeout", Detail: "deadline exceeded"},
+	}
+	d.discovery = []view.DiscoverySet{
+		{Name: "pods", Targets: []string{"a", "b"}, Last: new(testNow.Add(-time.Minute)), Dropped: []view.Dropped{
+			{Address: "10.0.0.7:80", Labels: map[string]string{"pod": "x"}, Reason: "max_targets", Detail: "2 are allowed"},
+		}},
+		{Name: "files", Error: "permission denied"},
+	}
+	_, body := pageOf(t, d, "/")
+	for part, want := range map[string]string{
+		`<h2 id="collectors"`:                 "Collectors 2 Sources of metrics that are read from others Source State Last success Took Samples llama/10.0.0.1:8000 server ok 9 s ago 12 ms 214 node-a gpu timeout deadline exceeded never – 0",
+		`<details class="box" id="set-pods"`:  `pods 2 targets, 1 dropped refreshed 1 min ago What pods has discovered and does not use Address Reason Labels 10.0.0.7:80 max_targets 2 are allowed pod="x" a b`,
+		`<details class="box" id="set-files"`: "files 0 targets error not refreshed yet permission denied",
+	} {
+		end := "</details>"
+		if strings.HasPrefix(part, "<h2") {
+			end = "</section>"
+		}
+		if diff := cmp.Diff(want, textOf(t, body, part, end)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", part, diff)
+		}
+	}
+}
+
+func TestPageOfATargetShowsWhyItFails(t *testing.T) {
+	t.Parallel()
+	code, body := pageOf(t, fleetOf(14, testNow), "/targets/gptoss-prod-eu1")
+	if code != http.StatusOK {
+		t.Fatalf("status %d", code)
+	}
+	for part, want := range map[string]string{
+		`<section class="verdict`: "gptoss-prod-eu1 is failing for 39 min 48 of 60 requests failed: timeout_first_token " +
+			"openai/gpt-oss-120b · chat · trickle, poisson 0.2/s · running · last success 1 min ago",
+		`<dl class="figures"`: "Failed 48 of 60 timeout first token 41 http 5xx 7 5 arrivals dropped TTFT p50 340 ms p95 782 ms p99 1.26 s " +
+			"ITL p50 20.4 ms p95 46.9 ms p99 75.5 ms Latency p50 3.06 s p95 7.04 s p99 11.3 s Goodput 17 % Rate 11.8/min of 12 asked 2 in flight",
+		`<li id="f-req-gptoss-prod-eu1-9000"`: "timeout_first_token 2 s ago, after 10.1 s no token within 10s; the server had answered with headers and 3 keep-alives " +
+			"req-gptoss-prod-eu1-9000 trace 4bf92f3577b34da6a3ce929d0e0e4736 Download its stream",
+		`<tr data-slo="interactive"`: "interactive ttft <= 800 ms itl <= 50 ms missed 85 % 611 good 99 % 720",
+	} {
+		end := map[byte]string{'s': "</section>", 'd': "</dl>", 'l': "</li>", 't': "</tr>"}[part[1]]
+		if diff := cmp.Diff(want, textOf(t, body, part, end)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", part, diff)
+		}
+	}
+	if strings.Contains(body, "<dt>Prompt</dt>") {
+		t.Error("page speaks of prompts although none are kept")
+	}
+	for _, text := range []string{`href="../api/v1/captures/req-gptoss-prod-eu1-9000" download`, `href="../api/v1/targets/gptoss-prod-eu1/records"`, "43 older failures"} {
+		if !strings.Contains(body, text) {
+			t.Errorf("page has no %q", text)
+		}
+	}
+}
+
+func TestPageShowsPromptsOnlyIfTheyAreKept(t *testing.T) {
+	t.Parallel()
+	d := fleetOf(1, testNow)
+	name := d.targets[0].Name
+	d.records[name][0].Prompt, d.records[name][0].Answer = "why <me>?", "because"
+	_, body := pageOf(t, d, "/targets/"+name)
+	for _, text := range []string{"why &lt;me&gt;?", "because"} {
+		if strings.Count(body, text) != 1 {
+			t.Errorf("page has not one %q", text)
+		}
+	}
+}
+
+func TestNoCacheKeepsThePageOfATarget(t *testing.T) {
+	t.Parallel()
+	o := options()
+	o.Daemon = fleetOf(1, testNow)
+	h := newHandler(t, o)
+	for path, want := range map[string]string{"/": "no-cache", "/targets/qwen-prod-eu1": "no-store", "/targets/unknown": "no-store"} {
+		if resp, _ := ask(t, h, http.MethodGet, path); resp.Header.Get("Cache-Control") != want {
+			t.Errorf("%s: %q, want %q", path, resp.Header.Get("Cache-Control"), want)
+		}
+	}
+}
+
+func TestUnknownTargetIsNotFound(t *testing.T) {
+	t.Parallel()
+	code, body := pageOf(t, fleetOf(3, testNow), "/targets/%3Cb%3E")
+	if code != http.StatusNotFound || !strings.Contains(body, "There is no target <code>&lt;b&gt;</code>") || !strings.Contains(body, `<a href="../">`) {
+		t.Errorf("status %d:\n%s", code, body)
 	}
 }
 
@@ -140,4 +264,270 @@ func TestPageHasNoLinkToProfilesThatAreNotServed(t *testing.T) {
 	if _, body := ask(t, newHandler(t, options()), http.MethodGet, "/"); strings.Contains(body, "pprof") {
 		t.Error("page links to profiles")
 	}
+}
+
+// wholeDaemon has everything that a page can show.
+func wholeDaemon() *fakeDaemon {
+	d := fleetOf(5, testNow)
+	for name, records := range d.records {
+		d.records[name] = records[:min(len(records), shownFailures+2)]
+	}
+	p := &d.process
+	p.Bodies, p.Instrument.Suspect, p.Config.RestartRequired, p.Config.Warnings = true, []string{"x"}, []string{"x"}, []string{"x"}
+	p.Config.Reload = &view.Reload{At: testNow, Trigger: "x", Error: "x"}
+	d.collectors = []view.Collector{{Kind: "gpu", Source: "x", Target: "gptoss-prod-eu1", State: "x", Detail: "x", Last: new(testNow)}}
+	d.discovery = []view.DiscoverySet{{Name: "x", Targets: []string{"x"}, Error: "x", Dropped: []view.Dropped{{Address: "x", Reason: "x", Detail: "x", Labels: map[string]string{"x": "x"}}}}}
+	for i := range d.records["gptoss-prod-eu1"] {
+		r := &d.records["gptoss-prod-eu1"][i]
+		r.Prompt, r.Answer, r.Session, r.Missed, r.Captured, r.Suspect, r.Warmup = "x", "x", "x", []string{"x"}, true, true, true
+	}
+	return d
+}
+
+// namesOfPages are those of the pages of wholeDaemon.
+var namesOfPages = []string{"/", "/targets/gptoss-prod-eu1", "/targets/unknown"}
+
+// tokens are what a browser makes of a page: elements with the names of their attributes, and everything that an attribute holds.
+func tokensOf(page string) (elements []string, attributes []html.Attribute) {
+	z := html.NewTokenizer(strings.NewReader(page))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return elements, attributes
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := z.Token()
+			element := token.Data
+			for _, a := range token.Attr {
+				element += " " + a.Key
+			}
+			elements, attributes = append(elements, element), append(attributes, token.Attr...)
+		case html.EndTagToken, html.CommentToken, html.DoctypeToken:
+			elements = append(elements, "/"+z.Token().Data)
+		case html.TextToken:
+		}
+	}
+}
+
+// The policy forbids scripts and styles in the page itself, and everything from elsewhere.
+func TestPagesNeedNothingThatTheirPolicyForbids(t *testing.T) {
+	t.Parallel()
+	for _, path := range namesOfPages {
+		_, body := pageOf(t, wholeDaemon(), path)
+		elements, attributes := tokensOf(body)
+		for _, e := range elements {
+			if e == "script" || strings.HasPrefix(e, "style") {
+				t.Errorf("%s has <%s>", path, e)
+			}
+		}
+		for _, a := range attributes {
+			external := (a.Key == "href" || a.Key == "src") && strings.Contains(a.Val, ":")
+			if a.Key == "style" || strings.HasPrefix(a.Key, "on") || external {
+				t.Errorf("%s has %s=%q", path, a.Key, a.Val)
+			}
+		}
+	}
+	for _, name := range []string{"style.css", "uplot.css"} {
+		css, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"@import", "url("} {
+			if strings.Contains(string(css), text) {
+				t.Errorf("%s has %q", name, text)
+			}
+		}
+	}
+}
+
+func TestLinksOfThePagesAreRelativeAndLeadToPages(t *testing.T) {
+	t.Parallel()
+	for name, prefix := range map[string]string{"without a prefix": "", "behind a prefix": "/aiperf"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := options()
+			o.RoutePrefix, o.TelemetryPath, o.Pprof, o.Daemon = prefix, "/all/metrics", true, wholeDaemon()
+			h := newHandler(t, o)
+			h.Ready()
+			for _, path := range namesOfPages {
+				_, body := ask(t, h, http.MethodGet, prefix+path)
+				_, attributes := tokensOf(body)
+				for _, a := range attributes {
+					if (a.Key != "href" && a.Key != "src") || strings.HasPrefix(a.Val, "#") || strings.Contains(a.Val, "captures/") {
+						continue
+					}
+					if strings.HasPrefix(a.Val, "/") {
+						t.Errorf("%s: %q is not relative", path, a.Val)
+					}
+					to := httptest.NewRequestWithContext(t.Context(), http.MethodGet, prefix+path, http.NoBody).URL.JoinPath("..", a.Val)
+					if path == "/" {
+						to = httptest.NewRequestWithContext(t.Context(), http.MethodGet, prefix+path, http.NoBody).URL.JoinPath(a.Val)
+					}
+					if resp, _ := ask(t, h, http.MethodGet, to.Path); resp.StatusCode != http.StatusOK {
+						t.Errorf("%s: %q leads to %s, which answers %d", path, a.Val, to.Path, resp.StatusCode)
+					}
+				}
+			}
+		})
+	}
+}
+
+// shapeOf is a page without its words: what hostile words must not be able to change.
+func shapeOf(tb testing.TB, d Daemon, path string) []string {
+	tb.Helper()
+	_, body := pageOf(tb, d, path)
+	elements, _ := tokensOf(body)
+	return elements
+}
+
+// say puts a text in the place of every text but the name of the target whose page is looked at.
+func say(d *fakeDaemon, text string) {
+	at := slices.IndexFunc(d.targets, func(t view.Target) bool { return t.Name == "gptoss-prod-eu1" })
+	for _, v := range []any{&d.process, &d.targets, &d.records, &d.discovery, &d.collectors} {
+		replace(reflect.ValueOf(v), text)
+	}
+	d.targets[at].Name = "gptoss-prod-eu1"
+	d.records["gptoss-prod-eu1"] = d.records[text]
+}
+
+func replace(v reflect.Value, text string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			replace(v.Elem(), text)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			replace(v.Index(i), text)
+		}
+	case reflect.Map:
+		if v.Len() == 0 {
+			return
+		}
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		value := reflect.New(v.Type().Elem()).Elem()
+		value.Set(v.MapIndex(keys[0]))
+		replace(value, text)
+		v.Clear()
+		v.SetMapIndex(reflect.ValueOf(text), value)
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				replace(field, text)
+			}
+		}
+	case reflect.String:
+		if v.Len() > 0 && v.Type() == reflect.TypeFor[string]() { // health is of a closed list
+			v.SetString(text)
+		}
+	default:
+	}
+}
+
+func FuzzWordsFromOutsideDoNotChangeAPage(f *testing.F) {
+	for _, text := range []string{
+		`"><script>alert('x')</script><img src=x onerror=alert(1)>`, "</time></main>", "' onmouseover='x", "javascript:alert(1)", "&lt;b&gt;", "\x00\xff<b", "{{.}}", "<!--", "]]>", "a\nb",
+	} {
+		f.Add(text)
+	}
+	d := wholeDaemon()
+	say(d, "word")
+	harmless := map[string][]string{}
+	for _, path := range []string{"/", "/targets/gptoss-prod-eu1"} {
+		harmless[path] = shapeOf(f, d, path)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.TrimSpace(text) == "" || len(text) > 1<<10 || strings.ContainsAny(strings.TrimSpace(text), "\n\r") {
+			t.Skip("an empty text is shown otherwise, one of lines is a list")
+		}
+		hostile := wholeDaemon()
+		say(hostile, text)
+		for path, want := range harmless {
+			if diff := cmp.Diff(want, shapeOf(t, hostile, path)); diff != "" {
+				t.Errorf("%s with %q (-word +text):\n%s", path, text, diff)
+			}
+		}
+	})
+}
+
+func TestNamesAreEscapedInLinks(t *testing.T) {
+	t.Parallel()
+	d := fleetOf(1, testNow)
+	d.targets[0].Name = `a/b?c#d"e`
+	_, body := pageOf(t, d, "/")
+	if !strings.Contains(body, `href="targets/a%2Fb%3Fc%23d%22e"`) {
+		t.Errorf("page:\n%s", body)
+	}
+	if code, _ := pageOf(t, d, "/targets/a%2Fb%3Fc%23d%22e"); code != http.StatusOK {
+		t.Errorf("status %d", code)
+	}
+}
+
+func TestPagesArePackedForWhoeverTakesThat(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t, options())
+	for accepted, want := range map[string]string{
+		"": "", "gzip": "gzip", "br, gzip;q=0.5": "gzip", "gzip; q=0": "", "identity": "", "deflate,gzip, br": "gzip", "x-gzip": "",
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		r.Header.Set("Accept-Encoding", accepted)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		got := w.Header().Get("Content-Encoding")
+		var body io.Reader = w.Body
+		if got == "gzip" {
+			var err error
+			if body, err = gzip.NewReader(w.Body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := io.ReadAll(body)
+		if got != want || err != nil || !strings.HasSuffix(string(text), "</html>\n") {
+			t.Errorf("%q: encoded as %q, want %q; %d bytes, %v", accepted, got, want, len(text), err)
+		}
+	}
+}
+
+func TestFilesOfThePageAreSentOnlyIfTheyHaveChanged(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t, options())
+	for _, a := range assetTypes {
+		first, body := ask(t, h, http.MethodGet, "/"+a.name)
+		if first.StatusCode != http.StatusOK || body == "" || first.Header.Get("Cache-Control") != "no-cache" || first.Header.Get("Content-Type") != a.contentType {
+			t.Errorf("%s: status %d, %v", a.name, first.StatusCode, first.Header)
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/"+a.name, http.NoBody)
+		r.Header.Set("If-None-Match", first.Header.Get("ETag"))
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusNotModified || w.Body.Len() > 0 {
+			t.Errorf("%s again: status %d, %d bytes", a.name, w.Code, w.Body.Len())
+		}
+	}
+}
+
+func BenchmarkFleetPage(b *testing.B) {
+	for name, n := range map[string]int{"14 targets": 14, "500 targets": 500} {
+		b.Run(name, func(b *testing.B) {
+			d := fleetOf(n, testNow)
+			b.ReportAllocs()
+			size := 0
+			for b.Loop() {
+				_, body := pageOf(b, d, "/")
+				size = len(body)
+			}
+			b.ReportMetric(float64(size), "B/page")
+		})
+	}
+}
+
+func BenchmarkTargetPage(b *testing.B) {
+	d := fleetOf(14, testNow)
+	b.ReportAllocs()
+	size := 0
+	for b.Loop() {
+		_, body := pageOf(b, d, "/targets/gptoss-prod-eu1")
+		size = len(body)
+	}
+	b.ReportMetric(float64(size), "B/page")
 }

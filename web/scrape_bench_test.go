@@ -17,7 +17,7 @@ func observed(targets int) *prometheus.Registry {
 	slo := metrics.DefaultSLOConfig()
 	slo.TimeToFirstToken = 250 * time.Millisecond
 	slos := []metrics.SLO{slo.SLO("interactive")}
-	store := metrics.NewStore(metrics.Options{Config: metrics.DefaultConfig(), Clock: metrics.NewSystemClock(), SLOs: slos})
+	store := metrics.NewStore(metrics.Options{Config: metrics.DefaultConfig(), Clock: metrics.NewSystemClock(), Settings: metrics.Settings{SLOs: slos}})
 	const ms = int64(time.Millisecond)
 	for i := range targets {
 		target := store.Add(metrics.TargetInfo{

@@ -1,21 +1,26 @@
-// Package web is the HTTP surface: /metrics, the effective configuration, health, and a page that says where to look. It reads what
-// others hold; only the administration of targets, which is off unless asked for, changes anything.
+// Package web is the HTTP surface: /metrics, the effective configuration, health, the API, and a page that says where to look. It reads what
+// others hold; only what /-/ and the API take with POST changes anything, and is off unless asked for.
 //
 // To add a page: one line in the table of routes.
 package web
 
 import (
-	"cmp"
+	"context"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
 	"path"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/aiperf-exporter/aiperf-exporter/web/api"
 )
 
 // Options say what is served.
@@ -34,15 +39,17 @@ type Options struct {
 	// InstrumentHandler adds promhttp_* series about the scrapes themselves.
 	InstrumentHandler bool
 	Pprof             bool
-	// Pause stops or resumes the arrivals of a target, "" = of all; nil: nobody may do that here.
-	Pause func(target string, paused bool) error
-	// Config is the effective configuration with secrets removed, and its hash.
-	Config     []byte
-	ConfigHash string
+	// Probe answers at /probe, see NewProbe; nil: nothing is there.
+	Probe http.Handler
 	// Targets lists what the page shows.
 	Targets func() []Target
 	// Daemon is what pages and API show.
-	Daemon Daemon
+	Daemon   Daemon
+	Controls Controls
+	// Captures of streams; nil = none are kept.
+	Captures Captures
+	// Rules are the files of the alerts that come with this program; nil = there are none to be had.
+	Rules fs.FS
 	// Now is the wall clock; nil = that of the host.
 	Now func() time.Time
 }
@@ -56,7 +63,14 @@ type Target struct {
 type Handler struct {
 	http.Handler
 	state atomic.Int32
+	api   *api.API
 }
+
+// Run sends events to the readers of the API until ctx ends, and ends their answers then, which a shutdown of the server waits for.
+func (h *Handler) Run(ctx context.Context) { h.api.Run(ctx) }
+
+// Notify tells the readers of events that something has happened: reload, failure. It does not wait.
+func (h *Handler) Notify(kind string) { h.api.Notify(kind) }
 
 // What the daemon is doing, in this order: it never becomes ready again once it stops.
 const (
@@ -71,7 +85,8 @@ func (h *Handler) Ready() { h.state.CompareAndSwap(starting, ready) }
 // Stopping makes /-/ready say no for good, and tells whether it has said yes before; everything else goes on.
 func (h *Handler) Stopping() bool { return h.state.Swap(stopping) == ready }
 
-func (h *Handler) stateName() string {
+// State is what the daemon is doing: starting, ready or stopping.
+func (h *Handler) State() string {
 	return [...]string{"starting", "ready", "stopping"}[h.state.Load()]
 }
 
@@ -84,10 +99,26 @@ var pathPattern = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
 type route struct {
 	path    string
 	handler http.Handler
-	// method is GET, or POST for what changes something; "" is GET.
-	method string
+	// methods are POST and such for what changes something; nil is GET. any: the handler itself tells a method that is none of them.
+	methods []string
+	any     bool
 	// endless answers take as long as the reader asks for; all others have to be taken within writeTimeout.
 	endless bool
+}
+
+// patterns are those of http.ServeMux for a route.
+func (r *route) patterns(prefix string) []string {
+	if r.any {
+		return []string{prefix + r.path}
+	}
+	if r.methods == nil {
+		return []string{http.MethodGet + " " + prefix + r.path}
+	}
+	out := make([]string, len(r.methods))
+	for i, method := range r.methods {
+		out[i] = method + " " + prefix + r.path
+	}
+	return out
 }
 
 // New builds the routes. The error names a path that cannot be served.
@@ -95,7 +126,7 @@ func New(o *Options) (*Handler, error) {
 	if !ValidPath(o.TelemetryPath) || (o.RoutePrefix != "" && !ValidPath(o.RoutePrefix)) {
 		return nil, fmt.Errorf("telemetry path %q below %q: not a path", o.TelemetryPath, o.RoutePrefix)
 	}
-	h := &Handler{}
+	h := &Handler{api: api.New(&api.Options{Daemon: o.Daemon, Controls: o.Controls, Captures: o.Captures, Rules: o.Rules, Logger: o.Logger})}
 	routes, err := h.routes(o)
 	if err != nil {
 		return nil, err
@@ -103,7 +134,7 @@ func New(o *Options) (*Handler, error) {
 	mux := http.NewServeMux()
 	taken := map[string]bool{}
 	for _, r := range routes {
-		if taken[r.path] {
+		if taken[r.path] || (r.path == o.TelemetryPath && strings.HasPrefix(r.path, api.Prefix+"/")) {
 			return nil, fmt.Errorf("telemetry path %q: another page is there", r.path)
 		}
 		taken[r.path] = true
@@ -111,34 +142,44 @@ func New(o *Options) (*Handler, error) {
 		if !r.endless {
 			handler = bounded(handler)
 		}
-		mux.Handle(cmp.Or(r.method, http.MethodGet)+" "+o.RoutePrefix+r.path, handler)
+		for _, pattern := range r.patterns(o.RoutePrefix) {
+			mux.Handle(pattern, handler)
+		}
 	}
 	if o.RoutePrefix != "" {
 		mux.Handle("GET /{$}", http.RedirectHandler(o.RoutePrefix+"/", http.StatusFound))
 	}
-	h.Handler = secured(mux)
+	h.Handler = secured(changing(mux, o.RoutePrefix+api.Prefix+"/"))
 	return h, nil
 }
 
 // routes is the table of all pages. The telemetry path, which can be anything, comes last.
 func (h *Handler) routes(o *Options) ([]route, error) {
-	page, err := newPage(o, h.stateName)
+	pages, err := newPages(o)
 	if err != nil {
 		return nil, err
 	}
 	out := []route{
-		{path: "/{$}", handler: page},
-		{path: "/style.css", handler: asset("style.css", "text/css; charset=utf-8")},
-		{path: "/icon.svg", handler: asset("icon.svg", "image/svg+xml")},
+		{path: "/{$}", handler: http.HandlerFunc(pages.serveFleet)},
+		{path: "/targets/{name}", handler: http.HandlerFunc(pages.serveTarget)},
 		{path: "/config", handler: configHandler(o)},
 		{path: "/-/healthy", handler: plain(func() (int, string) { return http.StatusOK, "healthy\n" })},
 		{path: "/-/ready", handler: plain(h.readiness)},
 	}
-	if o.Pause != nil {
-		out = append(out,
-			route{path: "/-/pause", method: http.MethodPost, handler: pauseHandler(o.Pause, true)},
-			route{path: "/-/resume", method: http.MethodPost, handler: pauseHandler(o.Pause, false)},
-		)
+	for _, a := range assetTypes {
+		handler, err := asset(a.name, a.contentType)
+		if err != nil {
+			return nil, fmt.Errorf("file of the page: %w", err)
+		}
+		out = append(out, route{path: "/" + a.name, handler: handler})
+	}
+	if o.Probe != nil {
+		out = append(out, route{path: "/probe", handler: o.Probe, endless: true}) // bounded by itself
+	}
+	out = append(out, controlRoutes(&o.Controls)...)
+	out = append(out, route{path: api.Prefix + "/", handler: http.HandlerFunc(api.NotFound), any: true})
+	for _, r := range h.api.Routes() {
+		out = append(out, route{path: r.Path, handler: r, methods: r.Methods, any: true, endless: r.Endless})
 	}
 	if o.Pprof {
 		index := http.StripPrefix(o.RoutePrefix, http.HandlerFunc(pprof.Index))
@@ -158,14 +199,15 @@ func (h *Handler) readiness() (int, string) {
 	if h.state.Load() == ready {
 		code = http.StatusOK
 	}
-	return code, h.stateName() + "\n"
+	return code, h.State() + "\n"
 }
 
 func configHandler(o *Options) http.Handler {
 	return noStore(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		text, hash := o.Daemon.Config()
 		w.Header().Set("Content-Type", "text/yaml; charset=utf-8")
-		w.Header().Set("X-Config-Hash", o.ConfigHash)
-		write(w, o.Config)
+		w.Header().Set("X-Config-Hash", hash)
+		write(w, text)
 	}))
 }
 
@@ -179,4 +221,4 @@ func plain(answer func() (int, string)) http.Handler {
 }
 
 // write sends the body; a reader that has gone away is nobody's fault.
-func write(w http.ResponseWriter, body []byte) { _, _ = w.Write(body) }
+func write(w io.Writer, body []byte) { _, _ = w.Write(body) }

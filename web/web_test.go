@@ -21,9 +21,8 @@ func options() *Options {
 		Start:         time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Version:       "1.2.3",
 		TelemetryPath: "/metrics",
-		Config:        []byte("targets: []\n"),
-		ConfigHash:    "0123456789ab",
-		Targets:       func() []Target { return nil },
+		Daemon:        emptyDaemon(testNow),
+		Now:           func() time.Time { return testNow },
 	}
 }
 
@@ -63,7 +62,7 @@ func TestEachPathAnswersWithItsTypeAndBody(t *testing.T) {
 		want answer
 		body string // what the body contains
 	}{
-		"/":          {answer{200, "text/html; charset=utf-8", "no-cache"}, "<h1>aiperf-exporter</h1>"},
+		"/":          {answer{200, "text/html; charset=utf-8", "no-cache"}, "There are no targets"},
 		"/style.css": {answer{200, "text/css; charset=utf-8", "no-cache"}, "prefers-color-scheme: dark"},
 		"/icon.svg":  {answer{200, "image/svg+xml", "no-cache"}, "<svg"},
 		"/metrics":   {answer{200, "text/plain; version=0.0.4; charset=utf-8; escaping=underscores", ""}, "aiperf_up 1\n"},
@@ -89,8 +88,8 @@ func TestPathsThatAreNoPageAreNotFound(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t, options())
 	for _, path := range []string{
-		"/metric", "/metrics/", "/metrics/x", "/config/x", "/-/", "/-/reload", "/-/quit", "/favicon.ico", "/assets/index.html", "/index.html",
-		"/probe", "/api/v1/targets", "/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline",
+		"/metric", "/metrics/", "/metrics/x", "/config/x", "/-/", "/-/x", "/api", "/api/v1/x", "/favicon.ico", "/assets/index.html", "/index.html",
+		"/probe", "/api/v1/captures", "/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline",
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -277,6 +276,7 @@ func TestPathsThatCannotBeServedAreErrors(t *testing.T) {
 		"the prefix ends with a slash":                            {"/metrics", "/x/", `telemetry path "/metrics" below "/x/": not a path`},
 		"the prefix leads out of itself":                          {"/metrics", "/x/..", `telemetry path "/metrics" below "/x/..": not a path`},
 		"the telemetry path has an empty segment in its middle":   {"/a//b", "", `telemetry path "/a//b" below "": not a path`},
+		"the telemetry path is one of the API":                    {"/api/v1/x", "", `telemetry path "/api/v1/x": another page is there`},
 		"the telemetry path has a character with another meaning": {"/metrics?x", "", `telemetry path "/metrics?x" below "": not a path`},
 	} {
 		t.Run(name, func(t *testing.T) {

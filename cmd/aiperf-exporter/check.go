@@ -16,7 +16,7 @@ import (
 
 func checkCommands(app *kingpin.Application) []command {
 	check := app.Command("check", "Check files without running anything.")
-	return []command{checkConfigCommand(check), checkDatasetCommand(check), checkWebConfigCommand(check)}
+	return []command{checkConfigCommand(check), checkDatasetCommand(check), checkSDCommand(check), checkWebConfigCommand(check)}
 }
 
 func checkConfigCommand(check *kingpin.CmdClause) command {
@@ -47,7 +47,7 @@ func checkConfigCommand(check *kingpin.CmdClause) command {
 			fmt.Fprintf(s.stderr, "%s (warning)\n", w)
 		}
 		if !*show {
-			fmt.Fprintf(s.stdout, "ok: %s\n", plural(len(c.Targets), "target"))
+			fmt.Fprintf(s.stdout, "ok: %s\n", counted(c))
 			if code := s.printCosts(&gc); code != exitOK || !*datasets {
 				return code
 			}
@@ -61,6 +61,15 @@ func checkConfigCommand(check *kingpin.CmdClause) command {
 		fmt.Fprintf(s.stdout, "%s", text)
 		return exitOK
 	}}
+}
+
+// counted says how many targets a configuration has, and how many sets of them that are still to be found.
+func counted(c *config.Config) string {
+	out := plural(len(c.Targets), "target")
+	if n := len(c.TargetDiscovery); n > 0 {
+		out += ", " + plural(n, "discovery set")
+	}
+	return out
 }
 
 // rehearse finds what only shows when requests are made.

@@ -1,20 +1,25 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
+	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/version"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/aiperf-exporter/aiperf-exporter/alerts"
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/reload"
+	"github.com/aiperf-exporter/aiperf-exporter/status"
 	"github.com/aiperf-exporter/aiperf-exporter/web"
 )
 
@@ -25,9 +30,11 @@ type daemonOptions struct {
 	externalURL            string
 	routePrefix            string
 	maxRequests            int
+	lifecycle              bool
 	adminAPI               bool
 	pprof                  bool
 	disableExporterMetrics bool
+	autoReload             time.Duration
 	grace                  time.Duration
 	finalScrape            time.Duration
 	memoryLimitRatio       float64
@@ -42,6 +49,7 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 	for _, warning := range c.Warnings {
 		logger.Warn("configuration", slog.String("warning", warning.String()))
 	}
+	loaded := reload.Fingerprint(s.files)
 	e, err := newEngine(s, c, gc, watchers{}, logger)
 	if err != nil {
 		logger.Error("cannot start", slog.Any("err", err))
@@ -51,16 +59,10 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 	if s.stateFile == "" && budgeted(&gc) {
 		logger.Warn("a restart forgets what budgets have spent, unless --budget.state-file names a file to keep it in")
 	}
-	webLogger := logger.With(slog.String("component", "web"))
-	handler, err := newHandler(o, c, e, webLogger)
-	if err != nil {
-		e.generator.Close()
+	p := &process{options: o, logger: logger, stderr: s.stderr, engine: e, listening: listening, extra: extra, quit: make(chan struct{}, 1)}
+	if err := p.build(loaded); err != nil {
 		logger.Error("cannot start", slog.Any("err", err))
 		return exitFailure
-	}
-	p := &process{
-		options: o, logger: logger, stderr: s.stderr, engine: e, handler: handler, server: web.Server(handler, webLogger),
-		listening: listening, extra: extra,
 	}
 	return p.run()
 }
@@ -75,21 +77,48 @@ func budgeted(gc *generator.Config) bool {
 // still for the garbage collector.
 var delays = regexp.MustCompile(`^/sched/(latencies|pauses/total/gc):seconds$`)
 
-// newHandler makes what the daemon serves.
-func newHandler(o *daemonOptions, c *config.Config, e *engine, logger *slog.Logger) (*web.Handler, error) {
+// build makes what changes the configuration, and what is served. loaded is the fingerprint of the files that are in effect.
+func (p *process) build(loaded string) error {
+	e, o := p.engine, p.options
+	if err := e.discovery.Apply(e.start.Discovery()); err != nil {
+		return fmt.Errorf("target_discovery: %w", err)
+	}
 	if !o.disableExporterMetrics {
-		e.registry.MustRegister(
+		e.own.MustRegister(
 			collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.GoRuntimeMetricsRule{Matcher: delays})),
 			collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		)
 	}
-	text, err := c.YAML()
-	if err != nil {
-		return nil, fmt.Errorf("print configuration: %w", err)
+	p.reloads = reload.New(reload.Deps{
+		Reload: e.reload, Refresh: e.refresh, Refreshed: e.discovery.Changed(), Ticks: p.ticks(),
+		Fingerprint: func() string { return reload.Fingerprint(e.session.files) },
+		Now:         time.Now, Done: p.reloaded, Logger: e.component("reload"),
+	}, loaded)
+	options := p.webOptions()
+	var err error
+	if p.handler, err = web.New(options); err != nil {
+		return err
 	}
+	p.server = web.Server(p.handler, options.Logger)
+	return nil
+}
+
+// ticks are when to look at the files, nil = never.
+func (p *process) ticks() <-chan time.Time {
+	if p.options.autoReload == 0 {
+		return nil
+	}
+	p.ticker = time.NewTicker(p.options.autoReload)
+	return p.ticker.C
+}
+
+// webOptions are what is served, and what may be done there.
+func (p *process) webOptions() *web.Options {
+	e, o := p.engine, p.options
+	logger := e.component("web")
 	options := &web.Options{
-		Registry:          e.registry,
-		Gatherer:          e.gatherer,
+		Registry:          e.own,
+		Gatherer:          e,
 		Logger:            logger,
 		Start:             e.clock.Wall(0),
 		Version:           version.Version,
@@ -98,43 +127,55 @@ func newHandler(o *daemonOptions, c *config.Config, e *engine, logger *slog.Logg
 		MaxRequests:       o.maxRequests,
 		InstrumentHandler: !o.disableExporterMetrics,
 		Pprof:             o.pprof,
-		Config:            text,
-		ConfigHash:        c.Hash(),
-		Targets:           func() []web.Target { return pageTargets(e.targets) },
+		Probe:             web.NewProbe(e.prober, logger, o.adminAPI),
+		Rules:             alerts.Rules(),
+		Daemon: status.New(status.Deps{
+			Clock: e.clock, Version: version.Version, State: func() string { return p.handler.State() }, Effect: e.inEffect, Reload: p.reloads.Last,
+			Discovery: e.discovery, Store: e.store, Generator: e.generator, History: e.history, Captured: e.captures.Has, Servers: e.servers, GPUs: e.gpus,
+			Exporter: e.exporter, Flags: e.session.flags,
+		}),
+	}
+	if o.lifecycle {
+		options.Controls.Reload, options.Controls.Quit = p.reload, p.stop
 	}
 	if o.adminAPI {
-		options.Pause = e.generator.Pause
+		options.Controls.Pause, options.Captures = e.generator.Pause, e.captures
 	}
-	return web.New(options)
+	return options
 }
 
-func pageTargets(targets []generator.TargetConfig) []web.Target {
-	out := make([]web.Target, 0, len(targets))
-	for i := range targets {
-		t := &targets[i]
-		slos := make([]string, 0, len(t.SLOs))
-		for _, slo := range t.SLOs {
-			slos = append(slos, slo.Name)
-		}
-		out = append(out, web.Target{
-			Name: t.Name, Model: t.Model, URL: t.PublicURL(), Endpoint: string(t.Endpoint.Type), Workload: t.WorkloadName,
-			Load: describeLoad(t), SLOs: strings.Join(slos, ", "),
-		})
-	}
-	return out
+// inEffect is the configuration as pages show it.
+func (e *engine) inEffect() status.Effect {
+	now := e.effect.Load()
+	return status.Effect{Config: now.config, Loaded: now.loaded, RestartRequired: now.restart, Dropped: now.dropped}
 }
 
-// describeLoad says how often requests come: per second, or where they are rare by the time between two.
-func describeLoad(t *generator.TargetConfig) string {
-	hz, steady := t.Load.Steady()
-	switch {
-	case t.Load.Paused || t.Paused:
-		return t.LoadName + ", paused"
-	case !steady:
-		return fmt.Sprintf("%s, %s", t.LoadName, t.Load.Mode)
-	case hz < 0.1:
-		between := time.Duration(float64(time.Second) / hz).Round(time.Millisecond)
-		return fmt.Sprintf("%s, %s every %v", t.LoadName, t.Load.Mode, between)
+// reload is asked for over HTTP.
+func (p *process) reload(ctx context.Context) error {
+	err := p.reloads.Reload(ctx)
+	if errors.Is(err, reload.ErrRunning) {
+		return web.ErrReloading
 	}
-	return fmt.Sprintf("%s, %s %.4g/s", t.LoadName, t.Load.Mode, hz)
+	return err
+}
+
+// reloaded tells everybody how an attempt went.
+func (p *process) reloaded(r reload.Result) {
+	e := p.engine
+	if r.Trigger != reload.Discovery {
+		e.store.Reloaded(r.At, r.Err == nil)
+	}
+	for _, key := range e.effect.Load().restart {
+		e.logger.Warn("a change of the configuration waits for a restart", slog.String("key", key))
+	}
+	notify(systemd.SdNotifyReady)
+	p.handler.Notify("reload")
+}
+
+// stop is asked for over HTTP.
+func (p *process) stop() {
+	select {
+	case p.quit <- struct{}{}:
+	default: // it was asked for already
+	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -124,7 +123,7 @@ func TestOtherSignalsDoNotEndTheDaemon(t *testing.T) {
 	daemon := start(t, nil, "--config.file="+write(t, "minimal.yml", minimal), "--web.listen-address=127.0.0.1:0")
 	url := daemon.address(t)
 	daemon.signal(t, syscall.SIGHUP)
-	daemon.await(t, "reload is not available in this version")
+	daemon.await(t, "configuration taken")
 	daemon.signal(t, syscall.SIGUSR1)
 	daemon.await(t, `^goroutine profile: total \d+`)
 	if code, _ := get(t, url+"/-/ready"); code != 200 {
@@ -293,32 +292,5 @@ func TestPrefixComesFromTheFlagOrTheExternalURL(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
-	}
-}
-
-func TestPageSaysHowOftenRequestsCome(t *testing.T) {
-	t.Parallel()
-	config := write(t, "loads.yml", `
-loads:
-  often: {mode: poisson, rate: 2.5}
-  seldom: {mode: constant, interval: 5m}
-  never: {mode: constant, rate: 1, paused: true}
-  workers: {mode: closed}
-  tide: {mode: poisson, rate_series: [{at: 0h, rate: 1}, {at: 12h, rate: 2}]}
-defaults: {url: "http://127.0.0.1:1", model: m, endpoint: {type: chat}}
-targets: [{name: a, load: often}, {name: b, load: seldom}, {name: c, load: never}, {name: d}, {name: e, load: workers}, {name: f, load: tide}]
-`)
-	s := &session{files: []string{config}, expandEnv: true}
-	_, gc, ok := s.load()
-	if !ok {
-		t.Fatal("configuration cannot be read")
-	}
-	var got []string
-	for _, target := range pageTargets(gc.Targets) {
-		got = append(got, target.Load)
-	}
-	want := "[often, poisson 2.5/s seldom, constant every 5m0s never, paused default, constant every 30s workers, closed tide, poisson]"
-	if fmt.Sprint(got) != want {
-		t.Errorf("got %v, want %s", got, want)
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/demo"
 )
 
@@ -49,7 +48,8 @@ func runDemo(s *session, o *daemonOptions) (code int, err error) {
 		return 0, err
 	}
 	defer remove()
-	c, err := config.Load(config.Options{Files: []string{file}, Env: append(os.Environ(), demo.URLVariable+"="+url), ExpandEnv: true})
+	s.files, s.env, s.expandEnv = []string{file}, append(s.env, demo.URLVariable+"="+url), true
+	c, err := s.read(nil)
 	if err != nil {
 		return 0, fmt.Errorf("configuration: %w", err)
 	}

@@ -6,114 +6,157 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	versioncollector "github.com/prometheus/client_golang/prometheus/collectors/version"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/version"
 
+	"github.com/aiperf-exporter/aiperf-exporter/capture"
+	"github.com/aiperf-exporter/aiperf-exporter/collector/gpu"
+	"github.com/aiperf-exporter/aiperf-exporter/collector/server"
 	"github.com/aiperf-exporter/aiperf-exporter/config"
+	"github.com/aiperf-exporter/aiperf-exporter/discovery"
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/budget"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
+	"github.com/aiperf-exporter/aiperf-exporter/history"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/otlp"
+	"github.com/aiperf-exporter/aiperf-exporter/otlp/genai"
+	"github.com/aiperf-exporter/aiperf-exporter/probe"
 	"github.com/aiperf-exporter/aiperf-exporter/selftest"
 )
 
-// engine is the measuring part of the process: what is measured, and what makes the traffic.
+// engine is everything that measures: what makes the traffic, what is measured and remembered of it, and those outside that are read and told. Its
+// rooms are made once. What a configuration asks of them changes while they run, see change.
 type engine struct {
-	logger    *slog.Logger
-	clock     *metrics.SystemClock
-	registry  *prometheus.Registry
-	generator *generator.Generator
-	targets   []generator.TargetConfig
-	watch     *selftest.Watch
-	poller    *transport.Poller
-	ledger    *budget.Ledger
-	others    *others
-	// gatherer is everything that is shown: what is measured, and what others say of themselves.
-	gatherer prometheus.Gatherer
+	session  *session
+	logger   *slog.Logger
+	clock    *metrics.SystemClock
+	instance string
+
+	own         *prometheus.Registry // of the process: go_*, process_*, promhttp_*, prometheus_sd_*
+	store       *metrics.Store
+	poller      *transport.Poller
+	ledger      *budget.Ledger
+	limiter     *load.Limiter
+	generator   *generator.Generator
+	watch       *selftest.Watch
+	servers     *server.Collector
+	gpus        *gpu.Collector
+	exporter    *otlp.Exporter
+	conventions *genai.Observer
+	history     *history.History
+	captures    *capture.Ring
+	discovery   *discovery.Discovery
+	prober      *probe.Prober
+
+	redaction redaction
+	start     *config.Config
+	effect    atomic.Pointer[effect]
+	planning  sync.Mutex // held while a change is prepared
+	// showing is held for reading while everything is gathered, and for writing while the series of a target go: either all of them are seen or none.
+	showing sync.RWMutex
 }
 
-// newEngine wires the targets of a configuration.
+// effect is what a configuration has brought about beside what the rooms keep themselves. It does not change.
+type effect struct {
+	config   *config.Config // with the discovered targets
+	loaded   time.Time      // when its files were
+	restart  []string       // keys that the files have otherwise than the process
+	dropped  []discovery.Dropped
+	targets  []targetConfig
+	gatherer prometheus.Gatherer
+	trace    func() metrics.Trace // nil = requests have no spans
+}
+
+// newEngine wires a configuration, of whose targets gc has those that are wanted.
 func newEngine(s *session, c *config.Config, gc generator.Config, watchers watchers, logger *slog.Logger) (*engine, error) {
-	e := &engine{logger: logger, clock: metrics.NewSystemClock(), registry: prometheus.NewRegistry(), targets: gc.Targets}
+	e := &engine{session: s, logger: logger, clock: metrics.NewSystemClock(), own: prometheus.NewRegistry()}
 	var err error
+	if e.instance, err = s.instance(); err != nil {
+		return nil, err
+	}
 	if e.ledger, err = budget.Open(s.stateFile); err != nil {
 		return nil, fmt.Errorf("--budget.state-file: %w", err)
 	}
-	if err := e.build(s, c, gc, watchers, logger); err != nil {
+	if err := e.build(c, &gc, watchers); err != nil {
 		e.close(logger)
 		return nil, err
 	}
 	return e, nil
 }
 
-// build makes everything that works with the ledger.
-func (e *engine) build(s *session, c *config.Config, gc generator.Config, watchers watchers, logger *slog.Logger) error {
-	options := metrics.Options{
-		Config: c.Metrics, Clock: e.clock, SLOs: c.AllSLOs(), InfoLabels: c.LabelNames(),
-		ConfigHash: c.Hash(), SecretReadErrors: c.SecretReadErrors,
-	}
-	shared := e.sharedBudget(&gc.Limits.Budget, &options)
-	store := metrics.NewStore(options)
-	labelled := prometheus.WrapRegistererWith(c.Global.Labels, e.registry)
-	if err := labelled.Register(store); err != nil {
-		return fmt.Errorf("register series: %w", err)
-	}
-	if err := labelled.Register(versioncollector.NewCollector("aiperf_exporter")); err != nil {
-		return fmt.Errorf("register build info: %w", err)
-	}
-	instance, err := s.instance()
-	if err != nil {
-		return err
-	}
-	if e.others, err = newOthers(c, e, watchers, instance); err != nil {
-		return err
-	}
+// build makes the rooms, each with those that it needs.
+func (e *engine) build(c *config.Config, gc *generator.Config, watchers watchers) error {
+	e.start = c
+	first := &effect{config: c, loaded: time.Now(), targets: gc.Targets, trace: newTrace(c)}
+	e.effect.Store(first)
+	e.redaction.learn(c.Redactor())
+	var err error
 	if e.poller, err = transport.NewPoller(e.clock); err != nil {
 		return err
 	}
-	measuring := logger.With(slog.String("component", "generator"))
-	e.watch = selftest.New(c.SelfTest, selftest.Deps{Clock: e.clock, Store: store, Poller: e.poller, Logger: measuring, Root: os.DirFS("/")})
-	e.generator, err = generator.New(gc, generator.Deps{
-		Clock:     e.clock,
-		Store:     store,
-		Poller:    e.poller,
-		Limiter:   load.NewLimiter(gc.Limits.MaxInFlight, gc.Limits.MaxRate),
-		Ledger:    e.ledger,
-		Budget:    shared,
-		Shard:     s.shard,
-		Logger:    measuring,
-		Instance:  instance,
-		UserAgent: program + "/" + version.Version,
-		Redact:    c.Redactor().Redact,
-		Trace:     e.others.trace,
-		Observer:  e.others.observer,
+	e.store = metrics.NewStore(metrics.Options{Config: c.Metrics, Clock: e.clock, Settings: e.settings(c, gc)})
+	e.limiter = load.NewLimiter(gc.Limits.MaxInFlight, gc.Limits.MaxRate)
+	e.history = history.New(historyConfig(c), history.Deps{Clock: e.clock, Redact: e.redaction.Redact})
+	e.captures = capture.New(c.Debug.Capture.Ring(), capture.Deps{Clock: e.clock, Redactor: &e.redaction, Version: version.Version})
+	e.discovery, err = discovery.New(discovery.Deps{
+		Now: time.Now, Logger: e.component("discovery"), Registerer: e.own, Redact: e.redaction.Redact, Panicked: e.panicked(metrics.ComponentDiscovery),
 	})
-	return err
+	if err != nil {
+		return fmt.Errorf("discovery: %w", err)
+	}
+	if err := e.buildOthers(c, gc.Targets, watchers); err != nil {
+		return err
+	}
+	measuring := e.component("generator")
+	e.watch = selftest.New(c.SelfTest, selftest.Deps{Clock: e.clock, Store: e.store, Poller: e.poller, Logger: measuring, Root: os.DirFS("/")})
+	e.generator, err = generator.New(*gc, generator.Deps{
+		Clock:     e.clock,
+		Store:     e.store,
+		Poller:    e.poller,
+		Limiter:   e.limiter,
+		Ledger:    e.ledger,
+		Shard:     e.session.shard,
+		Logger:    measuring,
+		Instance:  e.instance,
+		UserAgent: userAgent(),
+		Redact:    e.redaction.Redact,
+		Trace:     e.trace,
+		Observer:  e.observers(watchers),
+		Tape:      e.tape,
+		Removed:   e.removed,
+	})
+	if err != nil {
+		return err
+	}
+	e.prober = e.newProber()
+	e.history.SetTargets(remembered(gc.Targets))
+	if first.gatherer, err = e.gatherer(c); err != nil {
+		return err
+	}
+	return nil
 }
 
-// sharedBudget opens the account of all targets together, nil if they have none, and puts it into the series.
-func (e *engine) sharedBudget(c *budget.Config, options *metrics.Options) *budget.Account {
-	options.Budget = generator.BudgetLimits(c)
-	var account *budget.Account
-	if len(options.Budget) > 0 {
-		account = e.ledger.Account(budget.Global, c)
-	}
-	options.Budgets = func() (used []float64, writable bool) {
-		if account != nil {
-			for _, use := range account.State(e.clock.Wall(e.clock.Now())) {
-				used = append(used, use.Used)
-			}
-		}
-		return used, e.ledger.Err() == nil
-	}
-	return account
+// component is the logger of a part.
+func (e *engine) component(name string) *slog.Logger {
+	return e.logger.With(slog.String("component", name))
+}
+
+// panicked counts what a room has caught and logged.
+func (e *engine) panicked(in metrics.Component) func(any) {
+	return func(any) { e.store.Panicked(in) }
 }
 
 // close ends what was started. Traffic that still runs gets no answers any more.
 func (e *engine) close(logger *slog.Logger) {
+	if e.prober != nil {
+		e.prober.Close()
+	}
 	if e.poller != nil {
 		e.poller.Close()
 	}
@@ -126,11 +169,49 @@ func (e *engine) close(logger *slog.Logger) {
 func (e *engine) watched(ctx context.Context, work func(context.Context)) {
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx)) // requests may end when ctx has ended
 	var watching sync.WaitGroup
-	watching.Go(func() { e.watch.Run(watch) })
-	for _, c := range e.others.collectors {
-		watching.Go(func() { c.Run(watch) })
+	for _, part := range []func(context.Context){e.watch.Run, e.servers.Run, e.gpus.Run, e.exporter.Run} {
+		watching.Go(func() { part(watch) })
 	}
 	defer watching.Wait()
 	defer stop()
 	work(ctx)
 }
+
+// Gather implements prometheus.Gatherer: everything that there is to be shown.
+func (e *engine) Gather() ([]*dto.MetricFamily, error) {
+	e.showing.RLock()
+	defer e.showing.RUnlock()
+	return e.effect.Load().gatherer.Gather()
+}
+
+// removed ends all that is shown and remembered of a target whose last request has ended. What was captured stays: that a target is gone may well be
+// what somebody looks into.
+func (e *engine) removed(target string, series func()) {
+	e.exporter.Removing(target)
+	e.showing.Lock()
+	series()
+	e.servers.Remove(target)
+	e.gpus.Remove(target)
+	e.showing.Unlock()
+	e.conventions.Remove(target)
+	e.history.Forget(target)
+}
+
+// trace makes the context of a request's span, where spans are wanted.
+func (e *engine) trace() metrics.Trace {
+	if trace := e.effect.Load().trace; trace != nil {
+		return trace()
+	}
+	return metrics.Trace{}
+}
+
+// tape tells how much is to be recorded of a target's exchanges.
+func (e *engine) tape(target string) (maxBytes int) {
+	if e.effect.Load().config.Debug.KeepBodies {
+		maxBytes = keptBytes
+	}
+	return max(maxBytes, e.captures.Tape(target))
+}
+
+// keptBytes is enough to find the text in what is kept of an answer, of which the framing is most.
+const keptBytes = 256 << 10

@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/common/promslog/flag"
 	"github.com/prometheus/common/version"
+
+	"github.com/aiperf-exporter/aiperf-exporter/config"
 )
 
 // Exit codes.
@@ -49,14 +51,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ended := -1
 	app.Terminate(func(code int) { ended = code })
 
-	s := &session{args: args, stdout: stdout, stderr: stderr}
+	s := &session{args: args, stdout: stdout, stderr: stderr, env: os.Environ(), seed: config.RandomSeed()}
 	app.Flag("config.file", "Configuration file; may be repeated, later files are merged over earlier ones.").Default(defaultFile).StringsVar(&s.files)
 	app.Flag("config.expand-env", "Expand ${VAR} and ${VAR:-default} in values of the configuration.").Default("true").BoolVar(&s.expandEnv)
 	app.Flag("shard", "Part of the load that this process carries, INDEX/COUNT: 0/4 to 3/4 share what one without the flag would send.").PlaceHolder("INDEX/COUNT").SetValue(&shardValue{&s.shard})
 	app.Flag("budget.state-file", "File that keeps what budgets have spent, so that a restart does not forget it. One for each process.").PlaceHolder("FILE").StringVar(&s.stateFile)
 	logging := &promslog.Config{Writer: stderr}
 	flag.AddFlags(app, logging)
-	commands := slices.Concat([]command{serveCommand(app)}, checkCommands(app), []command{runCommand(app), seriesCommand(app), demoCommand(app)})
+	commands := slices.Concat([]command{serveCommand(app)}, checkCommands(app), []command{runCommand(app), replayCommand(app), seriesCommand(app), demoCommand(app)})
 
 	chosen, err := app.Parse(args)
 	if ended >= 0 { // --help or --version
@@ -69,6 +71,28 @@ func run(args []string, stdout, stderr io.Writer) int {
 	s.logger = promslog.New(logging)
 	// What net/http tells the standard logger quotes servers, unasked and unredacted; what matters of it is counted by class.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
+	s.flags = flagValues(app, chosen)
 	i := slices.IndexFunc(commands, func(c command) bool { return c.name == chosen })
 	return commands[i].run(s)
+}
+
+// flagValues are the values of the flags that a command has. None of them may be a secret: whoever lists processes sees them.
+func flagValues(app *kingpin.Application, command string) map[string]string {
+	model, out := app.Model(), map[string]string{}
+	add := func(flags []*kingpin.FlagModel) {
+		for _, f := range flags {
+			if f.Value != nil && !f.Hidden {
+				out[f.Name] = f.Value.String()
+			}
+		}
+	}
+	add(model.Flags)
+	for _, c := range model.FlattenedCommands() {
+		if c.FullCommand == command {
+			add(c.Flags)
+		}
+	}
+	delete(out, "help")
+	delete(out, "version")
+	return out
 }

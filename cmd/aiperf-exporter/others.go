@@ -1,15 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
+	versioncollector "github.com/prometheus/client_golang/prometheus/collectors/version"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/version"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/gpu"
@@ -18,9 +20,11 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server"
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/history"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/otlp"
 	"github.com/aiperf-exporter/aiperf-exporter/otlp/genai"
+	"github.com/aiperf-exporter/aiperf-exporter/probe"
 	"github.com/aiperf-exporter/aiperf-exporter/series"
 )
 
@@ -33,46 +37,75 @@ type watchers struct {
 	run      string       // id of a one-shot, which a collector of OpenTelemetry must not take for the daemon beside it; "" = it is the daemon
 }
 
-// others are those outside this process beside the endpoints: servers and GPUs that are read, and a collector of OpenTelemetry that is told.
-type others struct {
-	collectors []collector.Collector
-	trace      func() metrics.Trace
-	observer   generator.Observer
-}
+func userAgent() string { return program + "/" + version.Version }
 
-// newOthers makes what the configuration asks for, and the engine's gatherer.
-func newOthers(c *config.Config, e *engine, w watchers, instance string) (*others, error) {
-	o := &others{observer: w.requests}
-	userAgent := program + "/" + version.Version
-	if c.Collectors.Server.Enabled {
-		servers, err := server.New(c.Collectors.Server, serversOf(c, e.targets), server.Deps{
-			Clock: e.clock, Logger: e.logger.With(slog.String("component", "server metrics")), UserAgent: userAgent, Observe: w.servers, Bell: w.bell,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("collectors.server: %w", err)
-		}
-		o.collectors = append(o.collectors, servers)
-	}
-	gpuLogger := e.logger.With(slog.String("component", "gpu"))
-	gpus, err := gpu.New(c.Collectors.GPU, gpu.Deps{
-		Clock: e.clock, Logger: gpuLogger, UserAgent: userAgent, HTTP: c.GPUClient(), Targets: c.GPUTargets(),
-		NVML:    func(nc gpu.NVMLConfig) gpu.Source { return nvml.Open(nc, gpuLogger) },
-		Observe: w.gpus, Bell: w.bell,
+// buildOthers makes what reads servers and GPUs, and what tells a collector of OpenTelemetry.
+func (e *engine) buildOthers(c *config.Config, targets []targetConfig, w watchers) error {
+	var err error
+	e.servers, err = server.New(c.Collectors.Server, serversOf(c, targets), server.Deps{
+		Clock: e.clock, Logger: e.component("server metrics"), UserAgent: userAgent(), Observe: w.servers, Bell: w.bell,
+		Panicked: e.panicked(metrics.ComponentCollector),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("collectors.gpu: %w", err)
+		return fmt.Errorf("collectors.server: %w", err)
 	}
-	o.collectors = append(o.collectors, gpus)
-	if c.OTLP.Enabled {
-		if w.run != "" {
-			instance += "-run-" + w.run
-		}
-		if err := o.tell(c, e, instance); err != nil {
-			return nil, fmt.Errorf("otlp: %w", err)
-		}
+	gpuLogger := e.component("gpu")
+	e.gpus, err = gpu.New(c.Collectors.GPU, c.GPUClient(), c.GPUTargets(), gpu.Deps{
+		Clock: e.clock, Logger: gpuLogger, UserAgent: userAgent(),
+		NVML:    func(nc gpu.NVMLConfig) gpu.Source { return nvml.Open(nc, gpuLogger) },
+		Observe: w.gpus, Bell: w.bell, Panicked: e.panicked(metrics.ComponentCollector),
+	})
+	if err != nil {
+		return fmt.Errorf("collectors.gpu: %w", err)
 	}
-	e.gatherer = prometheus.Gatherers{e.registry, collector.NewGatherer(c.Global.Labels, o.collectors...)}
-	return o, nil
+	if err := e.buildExporter(c, targets, w.run); err != nil {
+		return fmt.Errorf("otlp: %w", err)
+	}
+	return nil
+}
+
+// buildExporter makes what tells a collector of OpenTelemetry, and what speaks its conventions.
+func (e *engine) buildExporter(c *config.Config, targets []targetConfig, run string) error {
+	instance := e.instance
+	if run != "" {
+		instance += "-run-" + run
+	}
+	var err error
+	e.exporter, err = otlp.New(c.OTLP, otlp.Deps{
+		Clock: e.clock, Logger: e.component("otlp"), Table: series.Table(), Version: version.Version, Instance: instance, Env: os.Environ(),
+		Gatherer: e, Panicked: e.panicked(metrics.ComponentOTLP),
+		// Asked later: the conventions need to know whether the exporter wants spans.
+		Instruments: func(ctx context.Context) (now, gone []metricdata.Metrics, err error) {
+			return e.conventions.Metrics(ctx)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	e.conventions, err = genai.New(genai.Options{
+		Settings: conventionsOf(c, targets), Clock: e.clock, Tracer: e.exporter.Tracer, Exemplars: e.exporter.ExemplarFilter(),
+	})
+	return err
+}
+
+// conventionsOf are the targets as OpenTelemetry's conventions know them.
+func conventionsOf(c *config.Config, targets []targetConfig) genai.Settings {
+	out := genai.Settings{Semconv: c.OTLP.Semconv, SLOs: c.AllSLOs()}
+	for i := range targets {
+		t := &targets[i]
+		out.Targets = append(out.Targets, genai.Target{
+			Name: t.Name, Workload: t.WorkloadName, Model: t.Model, URL: t.PublicURL(), EndpointType: string(t.Endpoint.Type), Provider: t.Provider,
+		})
+	}
+	return out
+}
+
+// newTrace makes what draws the ids of spans, nil if none are wanted.
+func newTrace(c *config.Config) func() metrics.Trace {
+	if !c.OTLP.Enabled || !c.OTLP.Traces.Enabled {
+		return nil
+	}
+	return genai.NewTraces(c.OTLP.Traces.Ratio, rand.Uint64)
 }
 
 // serversOf are the servers behind targets, of which a one-shot may have chosen some.
@@ -82,55 +115,94 @@ func serversOf(c *config.Config, targets []targetConfig) []server.Target {
 	})
 }
 
-// tell makes what sends to a collector of OpenTelemetry. It is a collector itself, of how its exports went.
-func (o *others) tell(c *config.Config, e *engine, instance string) error {
-	exporter, err := otlp.New(c.OTLP, otlp.Deps{
-		Clock: e.clock, Logger: e.logger.With(slog.String("component", "otlp")), Table: series.Table(), Version: version.Version, Instance: instance, Env: os.Environ(),
-		// Asked later: what is gathered includes how the exports went.
-		Gatherer: prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gatherer.Gather() }),
+// newProber makes what answers /probe.
+func (e *engine) newProber() *probe.Prober {
+	now := func() *config.Config { return e.effect.Load().config }
+	return probe.New(probe.Deps{
+		Config: func() probe.Config { return now().Probe },
+		Target: func(name string) (generator.TargetConfig, bool) {
+			targets := e.effect.Load().targets
+			if i := slices.IndexFunc(targets, func(t targetConfig) bool { return t.Name == name }); i >= 0 {
+				return targets[i], true
+			}
+			return generator.TargetConfig{}, false
+		},
+		Module:  func(name string) (probe.Module, bool) { return now().Module(name) },
+		Modules: func() []string { return now().ModuleNames() },
+		Clock:   e.clock, Limiter: e.limiter, Ledger: e.ledger, Budget: e.generator.Account, Poller: e.poller, Logger: e.component("probe"),
+		Instance: e.instance, UserAgent: userAgent(), Redact: e.redaction.Redact,
 	})
-	if err != nil {
-		return err
-	}
-	targets := make([]genai.Target, 0, len(e.targets))
-	for i := range e.targets {
-		t := &e.targets[i]
-		targets = append(targets, genai.Target{
-			Name: t.Name, Workload: t.WorkloadName, Model: t.Model, URL: t.PublicURL(), EndpointType: string(t.Endpoint.Type), Provider: t.Provider,
-		})
-	}
-	conventions, err := genai.New(genai.Options{
-		Semconv: c.OTLP.Semconv, Targets: targets, SLOs: c.AllSLOs(), Clock: e.clock, Meter: exporter.Meter(), Tracer: exporter.Tracer(),
-	})
-	if err != nil {
-		return err
-	}
-	if exporter.Tracer() != nil {
-		o.trace = genai.NewTraces(c.OTLP.Traces.Ratio, rand.Uint64)
-	}
-	o.collectors = append(o.collectors, exporter)
-	o.observer = both(o.observer, conventions)
-	return nil
 }
 
-// both tells two observers, of which the first may be nil.
-func both(first, second generator.Observer) generator.Observer {
-	if first == nil {
-		return second
+// settings are what the series show of a configuration.
+func (e *engine) settings(c *config.Config, gc *generator.Config) metrics.Settings {
+	limits := generator.BudgetLimits(&gc.Limits.Budget)
+	return metrics.Settings{
+		SLOs: c.AllSLOs(), InfoLabels: c.LabelNames(), ConfigHash: c.Hash(), SecretReadErrors: c.SecretReadErrors, Budget: limits,
+		Budgets: func() (used []float64, writable bool) {
+			used = make([]float64, len(limits))
+			if account := e.generator.Account(); account != nil {
+				for i, use := range account.State(e.clock.Wall(e.clock.Now())) {
+					if i < len(used) { // else a reload is changing them at this moment
+						used[i] = use.Used
+					}
+				}
+			}
+			return used, e.ledger.Err() == nil
+		},
 	}
-	return pair{first, second}
 }
 
-type pair struct{ first, second generator.Observer }
+// gatherer gathers everything that there is, with the labels of a configuration.
+func (e *engine) gatherer(c *config.Config) (prometheus.Gatherer, error) {
+	measured := prometheus.NewRegistry()
+	labelled := prometheus.WrapRegistererWith(c.Global.Labels, measured)
+	if err := labelled.Register(e.store); err != nil {
+		return nil, fmt.Errorf("register series: %w", err)
+	}
+	if err := labelled.Register(versioncollector.NewCollector("aiperf_exporter")); err != nil {
+		return nil, fmt.Errorf("register build info: %w", err)
+	}
+	read := collector.NewGatherer(c.Global.Labels, e.servers, e.gpus, e.exporter, e.history, e.captures, e.discovery, e.prober)
+	return prometheus.Gatherers{e.own, measured, read}, nil
+}
+
+// historyConfig is how much is remembered.
+func historyConfig(c *config.Config) history.Config {
+	return history.Config{Records: c.Debug.History, KeepBodies: c.Debug.KeepBodies}
+}
+
+// remembered are the targets of which something is.
+func remembered(targets []targetConfig) []history.Target {
+	out := make([]history.Target, len(targets))
+	for i := range targets {
+		out[i] = history.Target{Name: targets[i].Name, SLOs: targets[i].SLOs}
+	}
+	return out
+}
+
+// observers are those who see what becomes of arrivals.
+func (e *engine) observers(w watchers) observers {
+	out := observers{e.conventions, e.history, e.captures}
+	if w.requests != nil {
+		out = append(out, w.requests)
+	}
+	return out
+}
+
+// observers are told one after the other.
+type observers []generator.Observer
 
 // Finished implements generator.Observer.
-func (p pair) Finished(target string, r *metrics.Record, m *metrics.Measures, verdicts []metrics.Verdict) {
-	p.first.Finished(target, r, m, verdicts)
-	p.second.Finished(target, r, m, verdicts)
+func (o observers) Finished(target string, r *metrics.Record, m *metrics.Measures, verdicts []metrics.Verdict) {
+	for _, each := range o {
+		each.Finished(target, r, m, verdicts)
+	}
 }
 
 // Dropped implements generator.Observer.
-func (p pair) Dropped(target string, reason metrics.DropReason, n int64) {
-	p.first.Dropped(target, reason, n)
-	p.second.Dropped(target, reason, n)
+func (o observers) Dropped(target string, reason metrics.DropReason, n int64) {
+	for _, each := range o {
+		each.Dropped(target, reason, n)
+	}
 }

@@ -18,6 +18,7 @@ import (
 	rungroup "github.com/oklog/run"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/aiperf-exporter/aiperf-exporter/reload"
 	"github.com/aiperf-exporter/aiperf-exporter/web"
 )
 
@@ -40,16 +41,23 @@ type process struct {
 	server    *http.Server
 	listening func(net.Addr)
 	extra     []actor
+	reloads   *reload.Loop
+	ticker    *time.Ticker  // of looks at the files; nil = there are none
+	quit      chan struct{} // holds one wish that the process stops
 }
 
 func (p *process) run() int {
 	var err error
 	killed := supervise(p.logger, map[os.Signal]func(){
 		syscall.SIGHUP: func() {
-			p.logger.Warn("reload is not available in this version, the configuration stays as it is")
+			notify(systemd.SdNotifyReloading + "\n" + systemd.SdNotifyMonotonicUsec())
+			p.reloads.Trigger()
 		},
 		syscall.SIGUSR1: p.dump,
 	}, func(ctx context.Context) { err = p.group(ctx).Run() })
+	if p.ticker != nil {
+		p.ticker.Stop()
+	}
 	if killed {
 		return exitKilled
 	}
@@ -68,7 +76,11 @@ func (p *process) group(ctx context.Context) *rungroup.Group {
 	group := &rungroup.Group{}
 	asked, ask := context.WithCancel(ctx)
 	group.Add(func() error {
-		<-asked.Done()
+		select {
+		case <-asked.Done():
+		case <-p.quit:
+			p.logger.Info("stopping, somebody asked for it over HTTP")
+		}
 		return nil
 	}, func(error) { ask() })
 
@@ -86,6 +98,15 @@ func (p *process) group(ctx context.Context) *rungroup.Group {
 		if wasReady {
 			p.logger.Info("no more requests are sent, running ones may end", slog.Duration("grace", p.options.grace))
 		}
+	})
+
+	pages, endPages := context.WithCancel(context.WithoutCancel(ctx))
+	group.Add(func() error {
+		p.handler.Run(pages)
+		return nil
+	}, func(error) {
+		<-drained
+		endPages()
 	})
 
 	for _, a := range p.extra {
@@ -119,10 +140,13 @@ func (p *process) traffic(ctx context.Context, open <-chan struct{}) {
 	}
 	p.handler.Ready()
 	notify(systemd.SdNotifyReady)
-	p.logger.Info("traffic starts", slog.Int("targets", len(p.engine.targets)))
+	p.logger.Info("traffic starts", slog.Int("targets", len(p.engine.effect.Load().targets)))
 	p.engine.watched(ctx, func(ctx context.Context) {
-		p.engine.generator.Run(ctx, p.options.grace, 0)
-		<-ctx.Done() // without targets there is nothing to wait for, and the daemon stays
+		var changing sync.WaitGroup
+		changing.Go(func() { p.engine.discovery.Run(ctx) })
+		changing.Go(func() { p.reloads.Run(ctx) })
+		p.engine.generator.Serve(ctx, p.options.grace)
+		changing.Wait()
 		last := time.NewTimer(p.options.finalScrape)
 		defer last.Stop()
 		<-last.C

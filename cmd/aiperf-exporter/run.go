@@ -102,9 +102,9 @@ func runOnce(s *session, o *runOptions) int {
 		return exitKilled
 	}
 	defer e.generator.Close()
-	reports := make([]*report.Report, 0, len(e.targets))
-	for i := range e.targets {
-		meta := o.meta(&e.targets[i], e)
+	reports := make([]*report.Report, 0, len(gc.Targets))
+	for i := range gc.Targets {
+		meta := o.meta(&gc.Targets[i], e)
 		meta.Command = program + " " + strings.Join(s.args, " ")
 		meta.Interrupted = interrupted
 		meta.Servers = w.servers

@@ -37,9 +37,11 @@ func daemonFlags(cmd *kingpin.CmdClause, address string) *daemonOptions {
 	cmd.Flag("web.external-url", "URL under which the exporter is reachable from outside, for example behind a proxy; its path is the default of --web.route-prefix.").StringVar(&o.externalURL)
 	cmd.Flag("web.route-prefix", "Prefix of every path.").StringVar(&o.routePrefix)
 	cmd.Flag("web.max-requests", "Most scrapes that may run at the same time; further ones get 503. 0 = no limit.").Default("40").IntVar(&o.maxRequests)
-	cmd.Flag("web.enable-admin-api", "Let POST /-/pause and /-/resume stop and resume the traffic, of one target with ?target=NAME.").BoolVar(&o.adminAPI)
+	cmd.Flag("web.enable-lifecycle", "Let POST /-/reload load the configuration anew, and POST /-/quit stop the process.").BoolVar(&o.lifecycle)
+	cmd.Flag("web.enable-admin-api", "Let POST /-/pause and /-/resume stop and resume the traffic, of one target with ?target=NAME, and let captured streams be read.").BoolVar(&o.adminAPI)
 	cmd.Flag("web.enable-pprof", "Serve profiles of this process at /debug/pprof/.").BoolVar(&o.pprof)
 	cmd.Flag("web.disable-exporter-metrics", "Leave out go_*, process_* and promhttp_*.").BoolVar(&o.disableExporterMetrics)
+	cmd.Flag("config.auto-reload-interval", "How often to look whether the contents of the configuration files have changed, and to load them anew if so. 0 = never.").Default("0s").DurationVar(&o.autoReload)
 	cmd.Flag("shutdown.grace", "How long running requests may take to end when the process is asked to stop; what is left then is cancelled.").Default("30s").DurationVar(&o.grace)
 	cmd.Flag("shutdown.final-scrape", "How long metrics stay readable after the last request has ended, so that a scrape sees it.").Default("0s").DurationVar(&o.finalScrape)
 	cmd.Flag("runtime.memory-limit-ratio", "Share of the container's memory that the garbage collector keeps below, unless GOMEMLIMIT is set. 0 = off.").Default("0.9").Float64Var(&o.memoryLimitRatio)
@@ -61,6 +63,9 @@ func (o *daemonOptions) validate() error {
 	}
 	if o.maxRequests < 0 {
 		return fmt.Errorf("--web.max-requests: must not be negative, got %d", o.maxRequests)
+	}
+	if o.autoReload < 0 {
+		return fmt.Errorf("--config.auto-reload-interval: must not be negative, got %v", o.autoReload)
 	}
 	if o.grace < 0 {
 		return fmt.Errorf("--shutdown.grace: must not be negative, got %v", o.grace)

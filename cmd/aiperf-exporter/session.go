@@ -28,10 +28,13 @@ type session struct {
 	args           []string // as typed
 	stdout, stderr io.Writer
 	logger         *slog.Logger
+	env            []string // in the form of os.Environ
+	seed           uint64   // of which the seeds are made that the configuration does not have
 	files          []string // --config.file
 	expandEnv      bool
-	shard          load.Shard // --shard
-	stateFile      string     // --budget.state-file, "" = none
+	shard          load.Shard        // --shard
+	stateFile      string            // --budget.state-file, "" = none
+	flags          map[string]string // of the command line, with their values in effect
 }
 
 // shardValue reads --shard.
@@ -71,9 +74,14 @@ func (s *session) complainf(format string, args ...any) {
 	fmt.Fprintf(s.stderr, program+": "+format+"\n", args...)
 }
 
+// read loads the files of --config.file, for the first time or after another configuration of the same process.
+func (s *session) read(previous *config.Config) (*config.Config, error) {
+	return config.Load(config.Options{Files: s.files, Env: s.env, ExpandEnv: s.expandEnv, Seed: s.seed, Previous: previous})
+}
+
 // load reads the files of --config.file. If it cannot, it has told why.
 func (s *session) load() (c *config.Config, gc generator.Config, ok bool) {
-	c, err := config.Load(config.Options{Files: s.files, Env: os.Environ(), ExpandEnv: s.expandEnv})
+	c, err := s.read(nil)
 	if err == nil {
 		gc, err = c.Generator()
 	}

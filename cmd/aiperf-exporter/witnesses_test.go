@@ -68,7 +68,7 @@ func TestARunThatIsShorterThanTheIntervalsIsSeenWhole(t *testing.T) {
 				<-time.NewTimer(50 * time.Millisecond).C
 				w.look(reading(clock.Now()))
 				w.servers.Observe("t", "a", clock.Now(), tokensAt(clock.Now()))
-			}, func() {}, func() {})
+			}, func() {}, func(any) {})
 		}()
 		records := report.NewCollector(nil)
 		w.attend(ctx, clock, []string{"t"}, func() {

@@ -3,9 +3,7 @@ package gpu
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 
@@ -13,7 +11,6 @@ import (
 	promconfig "github.com/prometheus/common/config"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector"
-	"github.com/aiperf-exporter/aiperf-exporter/collector/exposition"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
@@ -25,107 +22,87 @@ type Deps struct {
 	UserAgent string
 	// NVML opens the driver of this machine.
 	NVML func(NVMLConfig) Source
-	HTTP promconfig.HTTPClientConfig
-	// Targets are those to which GPUs belong, by name.
-	Targets map[string]Selector
 	// Observe, if not nil, is told each reading.
 	Observe func(*Reading)
 	// Bell makes the collector look beside its intervals; nil = there is none.
 	Bell *scrape.Bell
+	// Panicked, if not nil, is told each panic that was caught.
+	Panicked func(cause any)
 }
 
 // Collector implements collector.Collector.
 type Collector struct {
-	clock     *metrics.SystemClock
+	deps Deps
+	logs map[SourceName]*scrape.Log
+
+	mu        sync.RWMutex
 	podLabels bool
 	owners    owners
-	feeds     []*feed // in the order of SourceNames
-	logs      []*scrape.Log
+	told      map[string]bool // targets of the configuration
+	leaving   map[string]bool // those of them for which Remove was called
+	feeds     []*feed         // in the order of SourceNames
+	start     func(*feed)     // nil = Run does not run
 }
 
 var _ collector.Collector = (*Collector)(nil)
 
-// New makes one. Errors are those of files and certificates that cannot be read.
-func New(c Config, deps Deps) (*Collector, error) {
-	owned, err := newOwners(deps.Targets)
+// New makes one. The exporters are asked with http; targets are those to which GPUs belong, by name. Errors are those of files and certificates that
+// cannot be read.
+func New(c Config, http promconfig.HTTPClientConfig, targets map[string]Selector, deps Deps) (*Collector, error) {
+	out := &Collector{deps: deps, logs: newLogs(deps.Clock)}
+	first, err := out.Plan(c, http, targets)
 	if err != nil {
 		return nil, err
 	}
-	out := &Collector{clock: deps.Clock, podLabels: c.PodLabels, owners: owned}
-	names, named := c.sources()
-	for _, name := range SourceNames {
-		if !slices.Contains(names, name) {
-			continue
-		}
-		asked := c.asked(name)
-		log := scrape.NewLog(string(name), deps.Clock, asked...)
-		out.logs = append(out.logs, log)
-		sources, err := open(&c, name, &deps, log)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		for i, source := range sources {
-			out.feeds = append(out.feeds, &feed{
-				name: name, asked: asked[i], source: source, interval: c.interval(name), named: named, certain: name == NVML, log: log, logger: deps.Logger,
-				observe: deps.Observe, bell: deps.Bell, gone: map[Identity]loss{},
-			})
-		}
-	}
+	first.Commit()
 	return out, nil
 }
 
-// asked are whom a source asks: its pages, without credentials. The driver of this machine has none.
-func (c *Config) asked(name SourceName) []string {
-	if name == NVML {
-		return []string{""}
-	}
-	var out []string
-	for _, u := range c.Exporter(name).URLs {
-		out = append(out, u.Public())
+func newLogs(clock *metrics.SystemClock) map[SourceName]*scrape.Log {
+	out := make(map[SourceName]*scrape.Log, len(SourceNames))
+	for _, name := range SourceNames {
+		out[name] = scrape.NewLog(string(name), clock)
 	}
 	return out
 }
 
-// open makes the sources of a name: one for each page of an exporter.
-func open(c *Config, name SourceName, deps *Deps, log *scrape.Log) ([]Source, error) {
-	if name == NVML {
-		return []Source{&driver{Source: deps.NVML(c.NVML), log: log, clock: deps.Clock}}, nil
-	}
-	block := c.Exporter(name)
-	var sources []Source
-	for _, u := range block.URLs {
-		url, err := address(u)
-		if err != nil {
-			return nil, err
-		}
-		client, err := scrape.NewClient(scrape.Options{HTTP: deps.HTTP, UserAgent: deps.UserAgent})
-		if err != nil {
-			return nil, err
-		}
-		sources = append(sources, &exporter{
-			dialect: dialects[name], client: client, url: url, shown: u.Public(), prefix: block.Prefix, wait: min(block.Interval, maxWait),
-			log: log, clock: deps.Clock, parser: exposition.NewParser(maxSamples),
-		})
-	}
-	return sources, nil
-}
-
 // Run implements collector.Collector.
 func (c *Collector) Run(ctx context.Context) {
-	var all sync.WaitGroup
-	for _, f := range c.feeds {
-		all.Go(func() { f.run(ctx) })
+	var running sync.WaitGroup
+	c.mu.Lock()
+	c.start = func(f *feed) {
+		life, stop := context.WithCancel(ctx)
+		f.stop = stop
+		running.Go(func() { f.run(life) })
 	}
-	all.Wait()
+	for _, f := range c.feeds {
+		c.start(f)
+	}
+	c.mu.Unlock()
+	<-ctx.Done()
+	c.mu.Lock()
+	c.start = nil
+	c.mu.Unlock()
+	running.Wait()
 }
 
 // Families implements collector.Collector.
 func (c *Collector) Families() []*dto.MetricFamily {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
 	b := collector.NewBuilder(Table())
-	c.show(b, c.clock.Now())
+	c.show(b, c.deps.Clock.Now())
 	families := b.Families()
-	for _, log := range c.logs {
-		families = append(families, log.Families()...)
+	for _, name := range SourceNames {
+		var asked []*scrape.TargetLog
+		for _, f := range c.feeds {
+			if f.name == name {
+				asked = append(asked, f.log)
+			}
+		}
+		if len(asked) > 0 {
+			families = append(families, c.logs[name].Families(asked)...)
+		}
 	}
 	return families
 }

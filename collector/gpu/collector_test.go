@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	promconfig "github.com/prometheus/common/config"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -55,8 +56,8 @@ func run(t *testing.T, c Config, read func() Reading) *running {
 	r := &running{script: &script{read: read}, log: &bytes.Buffer{}}
 	clock := metrics.NewSystemClock()
 	var err error
-	r.Collector, err = New(c, Deps{
-		Clock: clock, Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{ReplaceAttr: withoutTime})), Targets: map[string]Selector{"chat": {}},
+	r.Collector, err = New(c, promconfig.HTTPClientConfig{}, map[string]Selector{"chat": {}}, Deps{
+		Clock: clock, Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{ReplaceAttr: withoutTime})),
 		NVML: func(NVMLConfig) Source { return r.script },
 	})
 	if err != nil {
@@ -87,7 +88,7 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 func (r *running) at(t *testing.T, wait time.Duration, series ...string) []string {
 	t.Helper()
 	pass(wait)
-	return about(lines(t, r.Collector, r.clock.Now()), series...)
+	return about(lines(t, r.Collector, r.deps.Clock.Now()), series...)
 }
 
 // state is the one that holds for a source. It fails if it is not exactly one.
@@ -234,7 +235,7 @@ func TestAGPUThatDisappearsIsDownForTenMinutes(t *testing.T) {
 		want(t, "after ten", r.at(t, 70*time.Second, life), up(0, "GPU-a", 1))
 		r.script.set(func() Reading { return gpus("GPU-a", "GPU-b") })
 		want(t, "when it comes back", r.at(t, 5*time.Second, life), up(0, "GPU-a", 1), up(1, "GPU-b", 1))
-		if down := r.feeds[0].show(r.clock.Now()).down; len(down) != 0 {
+		if down := r.feeds[0].show(r.deps.Clock.Now()).down; len(down) != 0 {
 			t.Errorf("still missed: %v", down)
 		}
 		r.stop()

@@ -3,6 +3,7 @@ package gpu
 import (
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -21,6 +22,7 @@ const (
 // xidHistory makes counters of what one exporter tells about XID errors: of a total, if it has one, else of what comes into the window, else of
 // the changes of the last code, which misses repetitions.
 type xidHistory struct {
+	mu      sync.Mutex // a look that hung may end beside those of the source that took the place of its own
 	devices map[Identity]*xidState
 }
 
@@ -33,6 +35,8 @@ type xidState struct {
 
 // count replaces what the exporter tells by counters. They begin with the first look at a device: what was before is not counted.
 func (h *xidHistory) count(devices []Device, at int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.devices == nil {
 		h.devices = map[Identity]*xidState{}
 	}

@@ -11,7 +11,7 @@ import (
 // driver is the source of this machine's driver, with the instants of its readings and a log of how they go.
 type driver struct {
 	Source
-	log   *scrape.Log
+	log   *scrape.TargetLog
 	clock *metrics.SystemClock
 }
 
@@ -27,16 +27,16 @@ func (d *driver) Read(ctx context.Context) Reading {
 		for i := range r.Devices {
 			samples += len(r.Devices[i].Samples)
 		}
-		d.log.Succeeded("", took, samples)
+		d.log.Succeeded(took, samples)
 	case NoPermission:
-		d.log.Failed("", took, scrape.Auth)
+		d.log.Failed(took, scrape.Auth)
 	case Failed:
-		d.log.Failed("", took, scrape.Internal)
+		d.log.Failed(took, scrape.Internal)
 	case Disabled, UnsupportedBuild, LibraryNotFound, DriverNotLoaded, VersionMismatch:
 		// A driver that is not there is no failed look: its state says so.
 	}
 	for reason, n := range r.Failures {
-		d.log.FailedPartly("", reason, n)
+		d.log.FailedPartly(reason, n)
 	}
 	return r
 }

@@ -27,14 +27,13 @@ type exporter struct {
 	dialect *dialect
 	client  getter
 	url     string // as it is asked
-	shown   string // as it is logged, and told by the series about scrapes
 	prefix  string
 	wait    time.Duration
-	log     *scrape.Log
+	log     *scrape.TargetLog
 	clock   *metrics.SystemClock
 	parser  *exposition.Parser
 	buffer  []byte
-	xids    xidHistory
+	xids    *xidHistory // goes on where another source takes its place
 }
 
 // getter asks for pages: *scrape.Client, or in tests an exporter that lives in simulated time.
@@ -61,8 +60,8 @@ func (e *exporter) Read(ctx context.Context) Reading {
 	if len(devices) > maxDevices {
 		return e.failed(&scrape.Error{Reason: scrape.TooLarge, Err: fmt.Errorf("page has %d GPUs, more than %d", len(devices), maxDevices)}, at, took)
 	}
-	e.log.Succeeded(e.shown, took, page.Samples)
-	e.log.Duplicates(e.shown, page.Duplicates)
+	e.log.Succeeded(took, page.Samples)
+	e.log.Duplicates(page.Duplicates)
 	if e.dialect.source == DCGM {
 		e.xids.count(devices, at)
 	}
@@ -91,7 +90,7 @@ func (e *exporter) page(ctx context.Context) (*exposition.Page, error) {
 
 func (e *exporter) failed(err error, at int64, took time.Duration) Reading {
 	reason := scrape.ReasonOf(err)
-	e.log.Failed(e.shown, took, reason)
+	e.log.Failed(took, reason)
 	state := Failed
 	if reason == scrape.Auth {
 		state = NoPermission

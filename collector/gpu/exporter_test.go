@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	promconfig "github.com/prometheus/common/config"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
@@ -26,7 +27,7 @@ func asking(t *testing.T, urls ...string) *Collector {
 	for _, u := range urls {
 		config.DCGM.URLs = append(config.DCGM.URLs, secret.URL(u))
 	}
-	c, err := New(config, Deps{Clock: metrics.NewSystemClock(), Logger: slog.New(slog.DiscardHandler), UserAgent: "test/1"})
+	c, err := New(config, promconfig.HTTPClientConfig{}, nil, Deps{Clock: metrics.NewSystemClock(), Logger: slog.New(slog.DiscardHandler), UserAgent: "test/1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestAnExporterIsAskedOverHTTP(t *testing.T) {
 			collector := asking(t, strings.Replace(server.URL, "http://", "http://user:password@", 1))
 			f := collector.feeds[0]
 			f.look(t.Context())
-			v := f.show(collector.clock.Now())
+			v := f.show(collector.deps.Clock.Now())
 			if v.state != c.state || len(v.live) != c.devices {
 				t.Errorf("state %s with %d devices, want %s with %d", v.state, len(v.live), c.state, c.devices)
 			}
@@ -121,7 +122,7 @@ func TestXIDErrorsAreCountedFromPageToPage(t *testing.T) {
 		c.feeds[0].look(t.Context())
 	}
 	want := []string{"GPU-a last_xid 79", "GPU-a xid_errors_total{79} 1"}
-	if diff := cmp.Diff(want, tell(c.feeds[0].show(c.clock.Now()).live)); diff != "" {
+	if diff := cmp.Diff(want, tell(c.feeds[0].show(c.deps.Clock.Now()).live)); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
 }
@@ -203,7 +204,7 @@ func TestTheWorstPageIsTheStateOfASource(t *testing.T) {
 		collector := &Collector{}
 		views := make([]view, len(c.states))
 		for i, s := range c.states {
-			collector.feeds = append(collector.feeds, &feed{name: DCGM})
+			collector.feeds = append(collector.feeds, &feed{recipe: recipe{name: DCGM}})
 			views[i].state = s
 		}
 		if got := collector.state(DCGM, views); got != c.want {
@@ -222,7 +223,7 @@ func TestReadingsAreObserved(t *testing.T) {
 	var got []Reading
 	c.feeds[0].observe = func(r *Reading) { got = append(got, *r) }
 	c.feeds[0].look(t.Context())
-	if len(got) != 1 || got[0].Source != DCGM || got[0].At <= 0 || got[0].At > c.clock.Now() {
+	if len(got) != 1 || got[0].Source != DCGM || got[0].At <= 0 || got[0].At > c.deps.Clock.Now() {
 		t.Fatalf("observed %+v, want one reading of now", got)
 	}
 	if diff := cmp.Diff([]string{"GPU-a power_watts 400"}, tell(got[0].Devices)); diff != "" {
@@ -235,7 +236,7 @@ func TestPagesAreWaitedForNoLongerThanTheInterval(t *testing.T) {
 	config := DefaultConfig()
 	config.DCGM.URLs = []secret.URL{"node:1"}
 	config.AMD.URLs, config.AMD.Interval = []secret.URL{"node:2"}, 3*time.Second
-	c, err := New(config, Deps{Clock: metrics.NewSystemClock(), Logger: slog.New(slog.DiscardHandler)})
+	c, err := New(config, promconfig.HTTPClientConfig{}, nil, Deps{Clock: metrics.NewSystemClock(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -16,27 +15,33 @@ const (
 	staleIntervals = 3
 	// hungSkips is how many looks may fall due while one runs before its source counts as hung.
 	hungSkips = 3
+	hangs     = "it hangs: 3 looks fell due while one ran"
 )
 
 // feed asks one source again and again, and keeps what it last said.
 type feed struct {
-	name     SourceName
-	asked    string // the page of an exporter without credentials, "" = the driver
+	recipe
+
 	source   Source
 	interval time.Duration
-	// named tells that the configuration asks for the source; else it was only tried.
-	named bool
 	// certain tells that a reading without devices means that there are none, whatever its state. That a page cannot be had says nothing
 	// about the GPUs on it.
-	certain bool
-	log     *scrape.Log
-	logger  *slog.Logger
-	observe func(*Reading) // may be nil
-	bell    *scrape.Bell   // nil = there is none
-	reading atomic.Bool    // a look runs
+	certain  bool
+	log      *scrape.TargetLog
+	logger   *slog.Logger
+	observe  func(*Reading)  // may be nil
+	panicked func(cause any) // likewise
+	bell     *scrape.Bell    // nil = there is none
+	reading  atomic.Bool     // a look runs
+
+	before   *feed              // in whose place it is, nil = nobody was there; only until it runs
+	passedOn atomic.Bool        // the source is that of the next one
+	ended    chan struct{}      // closed when it has
+	stop     context.CancelFunc // nil = it does not run; guarded by Collector.mu
 
 	mu      sync.Mutex
 	state   State // "" before the first reading
+	message string
 	at      int64 // of devices
 	devices []Device
 	gone    map[Identity]loss
@@ -49,12 +54,27 @@ type loss struct {
 	at int64
 }
 
-// run asks until ctx ends.
+// run asks until ctx ends, not before the one in whose place it is has ended: no driver is started while it is being given back.
 func (f *feed) run(ctx context.Context) {
-	scrape.Loop(ctx, f.logger, f.interval, f.bell, f.look, func() { f.skipped(ctx) }, func() { f.log.Panicked(f.asked) })
-	if !f.reading.Load() { // what hangs cannot be left in order
+	if f.before != nil {
+		<-f.before.ended
+		f.before = nil
+	}
+	scrape.Loop(ctx, f.logger, f.interval, f.bell, f.look, func() { f.skipped(ctx) }, func(cause any) {
+		f.log.Panicked()
+		if f.panicked != nil {
+			f.panicked(cause)
+		}
+	})
+	f.end()
+}
+
+// end gives the source back. What hangs cannot be left in order.
+func (f *feed) end() {
+	if !f.passedOn.Load() && !f.reading.Load() {
 		f.source.Close()
 	}
+	close(f.ended)
 }
 
 func (f *feed) look(ctx context.Context) {
@@ -71,11 +91,11 @@ func (f *feed) look(ctx context.Context) {
 }
 
 func (f *feed) skipped(ctx context.Context) {
-	f.log.Skipped(f.asked)
+	f.log.Skipped()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.skips++; f.skips == hungSkips {
-		f.tell(ctx, &Reading{State: Failed, Message: fmt.Sprintf("it hangs: %d looks fell due while one ran", hungSkips)})
+		f.tell(ctx, &Reading{State: Failed, Message: hangs})
 	}
 }
 
@@ -89,7 +109,7 @@ func (f *feed) take(ctx context.Context, r *Reading) {
 	if f.state != r.State || f.hung() {
 		f.tell(ctx, r)
 	}
-	f.state, f.skips = r.State, 0
+	f.state, f.message, f.skips = r.State, r.Message, 0
 	if r.State != OK && r.State != NoDevices && !f.certain {
 		return
 	}
@@ -129,20 +149,21 @@ func (f *feed) tell(ctx context.Context, r *Reading) {
 
 // view is what a feed has to show.
 type view struct {
-	state State      // "" if there was no reading yet
-	live  []Device   // those that answer
-	down  []Identity // those that did not so long ago
+	state   State // "" if there was no reading yet
+	message string
+	live    []Device   // those that answer
+	down    []Identity // those that did not so long ago
 }
 
 // show gives what there is at an instant.
 func (f *feed) show(now int64) view {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	v := view{state: f.state}
+	v := view{state: f.state, message: f.message}
 	stale := f.at + staleIntervals*int64(f.interval)
 	hung := f.hung()
 	if hung {
-		v.state = Failed
+		v.state, v.message = Failed, hangs
 	}
 	for i := range f.devices {
 		switch d := &f.devices[i]; {

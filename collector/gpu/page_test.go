@@ -17,7 +17,6 @@ import (
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/exposition"
-	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
@@ -40,10 +39,11 @@ func fed(tb testing.TB, targets map[string]Selector, readings ...Reading) *Colle
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := &Collector{clock: metrics.NewSystemClock(), podLabels: true, owners: owners}
+	clock := metrics.NewSystemClock()
+	c := &Collector{deps: Deps{Clock: clock}, logs: newLogs(clock), podLabels: true, owners: owners}
 	for _, r := range readings {
 		f := &feed{
-			name: r.Source, interval: minInterval, named: true, certain: r.Source == NVML, log: scrape.NewLog(string(r.Source), c.clock, ""),
+			recipe: recipe{name: r.Source, named: true}, interval: minInterval, certain: r.Source == NVML, log: c.logs[r.Source].Target(""),
 			logger: slog.New(slog.DiscardHandler), gone: map[Identity]loss{},
 		}
 		f.take(context.Background(), &r)

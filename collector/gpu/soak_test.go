@@ -14,6 +14,7 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
+	promconfig "github.com/prometheus/common/config"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/collectortest"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
@@ -47,8 +48,8 @@ func startWeeks(t *testing.T, interval time.Duration) *Collector {
 	config.NVML.Interval, config.DCGM.Interval = interval, interval
 	config.DCGM.URLs = []secret.URL{"http://exporter:9400/metrics"}
 	began := time.Now()
-	c, err := New(config, Deps{
-		Clock: metrics.NewSystemClock(), Logger: slog.New(slog.DiscardHandler), Targets: map[string]Selector{"chat": {}},
+	c, err := New(config, promconfig.HTTPClientConfig{}, map[string]Selector{"chat": {}}, Deps{
+		Clock: metrics.NewSystemClock(), Logger: slog.New(slog.DiscardHandler),
 		NVML: func(NVMLConfig) Source { return &machine{began: began} },
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func TestABellMakesLoopsLookAtOnce(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			Loop(ctx, slog.New(slog.DiscardHandler), time.Hour, bell, work, func() {}, func() {})
+			Loop(ctx, slog.New(slog.DiscardHandler), time.Hour, bell, work, func() {}, func(any) {})
 		}()
 		expect := func(when string, want int64) {
 			t.Helper()

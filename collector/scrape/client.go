@@ -51,7 +51,7 @@ type Options struct {
 
 // NewClient makes one. Errors are those of files and certificates that cannot be read.
 func NewClient(o Options) (*Client, error) {
-	chain, err := promconfig.NewRoundTripperFromConfig(o.HTTP, "aiperf_exporter_scrape", promconfig.WithDialContextFunc(dial),
+	chain, err := promconfig.NewRoundTripperFromConfig(Detached(o.HTTP), "aiperf_exporter_scrape", promconfig.WithDialContextFunc(dial),
 		promconfig.WithIdleConnTimeout(idleTimeout), promconfig.WithHTTP2Disabled())
 	if err != nil {
 		return nil, err

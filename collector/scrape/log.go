@@ -1,7 +1,6 @@
 package scrape
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -12,21 +11,25 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
-// Log counts how the scrapes of one collector went ("server", "nvml", "dcgm", "amd", "triton"), each of them of a target, "" if they belong to none.
-// Safe for concurrent use.
+// Log counts how the scrapes of one collector went ("server", "nvml", "dcgm", "amd", "triton"). What it knows of a target whoever reads that target
+// holds: with the last of them it is gone, and nothing that still runs can bring its series back. Safe for concurrent use.
 type Log struct {
 	collector string
 	clock     *metrics.SystemClock
 
-	mu      sync.Mutex
-	targets map[string]*record
-	took    histogram
+	mu   sync.Mutex
+	took histogram
 }
 
-// record is what is known of one target.
-type record struct {
-	samples                      int   // of the last look, -1 = it failed or there was none
+// TargetLog counts the scrapes of one target, which has the name "" where there is none. Safe for concurrent use.
+type TargetLog struct {
+	log    *Log
+	target string
+
+	// The rest is guarded by the mutex of the log.
+	samples                      int   // of the last look, noSamples = it failed or there was none
 	succeeded                    int64 // instant of the last success, noSuccess = none
+	lasted                       time.Duration
 	failed                       map[Reason]int
 	skipped, duplicate, panicked int
 }
@@ -44,99 +47,102 @@ type histogram struct {
 	sum     float64
 }
 
-// NewLog makes one. Counters of the targets are at zero from the start.
-func NewLog(name string, clock *metrics.SystemClock, targets ...string) *Log {
-	l := &Log{collector: name, clock: clock, targets: map[string]*record{}, took: histogram{bounds: bounds()}}
+// NewLog makes one.
+func NewLog(name string, clock *metrics.SystemClock) *Log {
+	l := &Log{collector: name, clock: clock, took: histogram{bounds: bounds()}}
 	l.took.buckets = make([]uint64, len(l.took.bounds))
-	for _, target := range targets {
-		l.of(target)
-	}
 	return l
 }
 
-// of gives the record of a target. The caller holds mu, or is NewLog.
-func (l *Log) of(target string) *record {
-	r, ok := l.targets[target]
-	if !ok {
-		r = &record{samples: noSamples, succeeded: noSuccess, failed: map[Reason]int{}}
-		l.targets[target] = r
-	}
-	return r
+// Target begins to count for a target, from zero.
+func (l *Log) Target(name string) *TargetLog {
+	return &TargetLog{log: l, target: name, samples: noSamples, succeeded: noSuccess, failed: map[Reason]int{}}
 }
 
 // Succeeded notes a scrape that took so long and gave so many samples.
-func (l *Log) Succeeded(target string, took time.Duration, samples int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.took.observe(took)
-	r := l.of(target)
-	r.samples, r.succeeded = samples, l.clock.Now()
+func (t *TargetLog) Succeeded(took time.Duration, samples int) {
+	t.change(func() {
+		t.log.took.observe(took)
+		t.samples, t.succeeded, t.lasted = samples, t.log.clock.Now(), took
+	})
 }
 
 // Failed notes one that did not.
-func (l *Log) Failed(target string, took time.Duration, reason Reason) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.took.observe(took)
-	r := l.of(target)
-	r.samples = noSamples
-	r.failed[reason]++
+func (t *TargetLog) Failed(took time.Duration, reason Reason) {
+	t.change(func() {
+		t.log.took.observe(took)
+		t.samples, t.lasted = noSamples, took
+		t.failed[reason]++
+	})
 }
 
 // FailedPartly notes that a scrape succeeded as a whole, but n of its questions did not.
-func (l *Log) FailedPartly(target string, reason Reason, n int) {
-	l.change(target, func(r *record) { r.failed[reason] += n })
+func (t *TargetLog) FailedPartly(reason Reason, n int) {
+	t.change(func() { t.failed[reason] += n })
 }
 
 // Skipped notes one that was due while the one before still ran.
-func (l *Log) Skipped(target string) { l.change(target, func(r *record) { r.skipped++ }) }
+func (t *TargetLog) Skipped() { t.change(func() { t.skipped++ }) }
 
 // Duplicates counts series that stood on a page twice.
-func (l *Log) Duplicates(target string, n int) {
-	l.change(target, func(r *record) { r.duplicate += n })
-}
+func (t *TargetLog) Duplicates(n int) { t.change(func() { t.duplicate += n }) }
 
 // Panicked counts a panic that was caught.
-func (l *Log) Panicked(target string) { l.change(target, func(r *record) { r.panicked++ }) }
+func (t *TargetLog) Panicked() { t.change(func() { t.panicked++ }) }
 
-func (l *Log) change(target string, change func(*record)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	change(l.of(target))
+// Vacant notes that there is nothing to be scraped any more: the last success is no longer told. What was counted stays.
+func (t *TargetLog) Vacant() { t.change(func() { t.samples, t.succeeded = noSamples, noSuccess }) }
+
+func (t *TargetLog) change(change func()) {
+	t.log.mu.Lock()
+	defer t.log.mu.Unlock()
+	change()
 }
 
-// Forget ends the series of a target.
-func (l *Log) Forget(target string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.targets, target)
+// Last is how the last scrapes of a target went.
+type Last struct {
+	Success time.Time     // zero = there was none
+	Took    time.Duration // of the last one
+	Samples int           // of the last one, 0 if it failed
 }
 
-// Families are the series of the table.
-func (l *Log) Families() []*dto.MetricFamily {
+// Last gives it.
+func (t *TargetLog) Last() Last {
+	t.log.mu.Lock()
+	defer t.log.mu.Unlock()
+	out := Last{Took: t.lasted, Samples: max(0, t.samples)}
+	if t.succeeded != noSuccess {
+		out.Success = t.log.clock.Wall(t.succeeded)
+	}
+	return out
+}
+
+// Families are the series of the table for these targets.
+func (l *Log) Families(targets []*TargetLog) []*dto.MetricFamily {
 	b := collector.NewBuilder(Table())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b.AddHistogram(duration, l.took.show(), l.collector)
-	for _, target := range slices.Sorted(maps.Keys(l.targets)) {
-		l.show(b, target, l.targets[target])
+	for _, t := range targets {
+		t.show(b)
 	}
 	return b.Families()
 }
 
-func (l *Log) show(b *collector.Builder, target string, r *record) {
-	if r.samples != noSamples {
-		b.Add(samples, float64(r.samples), l.collector, target)
+func (t *TargetLog) show(b *collector.Builder) {
+	name := t.log.collector
+	if t.samples != noSamples {
+		b.Add(samples, float64(t.samples), name, t.target)
 	}
-	if r.succeeded != noSuccess {
-		b.Add(lastSuccess, float64(l.clock.Wall(r.succeeded).UnixNano())/1e9, l.collector, target)
+	if t.succeeded != noSuccess {
+		b.Add(lastSuccess, float64(t.log.clock.Wall(t.succeeded).UnixNano())/1e9, name, t.target)
 	}
 	for _, reason := range Reasons {
-		b.Add(failures, float64(r.failed[reason]), l.collector, target, string(reason))
+		b.Add(failures, float64(t.failed[reason]), name, t.target, string(reason))
 	}
-	b.Add(skips, float64(r.skipped), l.collector, target)
-	b.Add(duplicates, float64(r.duplicate), l.collector, target)
-	b.Add(panics, float64(r.panicked), l.collector, target)
+	b.Add(skips, float64(t.skipped), name, t.target)
+	b.Add(duplicates, float64(t.duplicate), name, t.target)
+	b.Add(panics, float64(t.panicked), name, t.target)
 }
 
 func (h *histogram) observe(d time.Duration) {

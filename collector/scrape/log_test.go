@@ -37,16 +37,17 @@ func exposed(t *testing.T, families []*dto.MetricFamily, prefix string) string {
 func TestLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // whose clock stands still
-		l := scrape.NewLog("server", metrics.NewSystemClock(), "b", "a")
-		l.Succeeded("a", 30*time.Millisecond, 352)
-		l.Failed("b", 5*time.Second, scrape.Timeout)
-		l.Failed("b", time.Minute, scrape.Timeout)
-		l.FailedPartly("a", scrape.Internal, 2)
-		l.Skipped("b")
-		l.Duplicates("a", 3)
-		l.Panicked("a")
-		l.Succeeded("new", 0, 0)
-		got := exposed(t, l.Families(), "")
+		l := scrape.NewLog("server", metrics.NewSystemClock())
+		a, b, fresh := l.Target("a"), l.Target("b"), l.Target("new")
+		a.Succeeded(30*time.Millisecond, 352)
+		b.Failed(5*time.Second, scrape.Timeout)
+		b.Failed(time.Minute, scrape.Timeout)
+		a.FailedPartly(scrape.Internal, 2)
+		b.Skipped()
+		a.Duplicates(3)
+		a.Panicked()
+		fresh.Succeeded(0, 0)
+		got := exposed(t, l.Families([]*scrape.TargetLog{a, b, fresh}), "")
 		for _, want := range []string{
 			`aiperf_scrape_duration_seconds_bucket{collector="server",le="0.001"} 1`, `aiperf_scrape_duration_seconds_bucket{collector="server",le="0.05"} 2`,
 			`aiperf_scrape_duration_seconds_bucket{collector="server",le="5"} 3`, `aiperf_scrape_duration_seconds_bucket{collector="server",le="10"} 3`,
@@ -75,22 +76,45 @@ func TestLog(t *testing.T) {
 
 func TestTheSamplesOfALookThatFailedAreNotShown(t *testing.T) {
 	t.Parallel()
-	l := scrape.NewLog("server", metrics.NewSystemClock(), "a")
-	l.Succeeded("a", time.Second, 5)
-	l.Failed("a", time.Second, scrape.Connect)
-	if got := exposed(t, l.Families(), "aiperf_scrape_samples"); got != "" {
+	l := scrape.NewLog("server", metrics.NewSystemClock())
+	a := l.Target("a")
+	a.Succeeded(time.Second, 5)
+	a.Failed(2*time.Second, scrape.Connect)
+	families := l.Families([]*scrape.TargetLog{a})
+	if got := exposed(t, families, "aiperf_scrape_samples"); got != "" {
 		t.Errorf("got %q", got)
 	}
-	if got := exposed(t, l.Families(), "aiperf_scrape_last_success"); got == "" {
+	if got := exposed(t, families, "aiperf_scrape_last_success"); got == "" {
 		t.Error("the time of the last success is gone")
+	}
+	if got := a.Last(); got.Success.IsZero() || got.Took != 2*time.Second || got.Samples != 0 {
+		t.Errorf("last looks: %+v, want a success and a failure that took two seconds", got)
 	}
 }
 
-func TestATargetThatIsForgottenHasNoSeries(t *testing.T) {
+func TestWhereThereIsNothingAnyMoreOnlyCountersStay(t *testing.T) {
 	t.Parallel()
-	l := scrape.NewLog("dcgm", metrics.NewSystemClock(), "a", "b")
-	l.Forget("a")
-	got := exposed(t, l.Families(), "aiperf_scrape_skipped_total")
+	l := scrape.NewLog("server", metrics.NewSystemClock())
+	a := l.Target("a")
+	a.Succeeded(time.Second, 5)
+	a.Failed(time.Second, scrape.NotFound)
+	a.Vacant()
+	families := l.Families([]*scrape.TargetLog{a})
+	if got := exposed(t, families, "aiperf_scrape_last_success"); got != "" {
+		t.Errorf("got %q", got)
+	}
+	const counter = `aiperf_scrape_errors_total{collector="server",reason="not_found",target="a"} 1`
+	if got := exposed(t, families, counter); got == "" {
+		t.Errorf("no %s", counter)
+	}
+}
+
+func TestATargetThatIsNotHeldHasNoSeriesWhateverStillHappensToIt(t *testing.T) {
+	t.Parallel()
+	l := scrape.NewLog("dcgm", metrics.NewSystemClock())
+	a, b := l.Target("a"), l.Target("b")
+	a.Skipped()
+	got := exposed(t, l.Families([]*scrape.TargetLog{b}), "aiperf_scrape_skipped_total")
 	if diff := cmp.Diff("aiperf_scrape_skipped_total{collector=\"dcgm\",target=\"b\"} 0\n", got); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)
 	}
@@ -98,14 +122,16 @@ func TestATargetThatIsForgottenHasNoSeries(t *testing.T) {
 
 func TestFamiliesAreWhatTheTableSays(t *testing.T) {
 	t.Parallel()
-	l := scrape.NewLog("amd", metrics.NewSystemClock(), "")
-	l.Succeeded("", time.Second, 1)
-	problems, err := promlint.NewWithMetricFamilies(l.Families()).Lint()
+	l := scrape.NewLog("amd", metrics.NewSystemClock())
+	only := l.Target("")
+	only.Succeeded(time.Second, 1)
+	families := l.Families([]*scrape.TargetLog{only})
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("lint: %v, %v", problems, err)
 	}
 	var names []string
-	for _, f := range l.Families() {
+	for _, f := range families {
 		names = append(names, f.GetName())
 	}
 	if len(names) != len(scrape.Table()) {
@@ -115,19 +141,21 @@ func TestFamiliesAreWhatTheTableSays(t *testing.T) {
 
 func TestALogIsUsedByMany(t *testing.T) {
 	t.Parallel()
-	l := scrape.NewLog("server", metrics.NewSystemClock(), "a")
+	l := scrape.NewLog("server", metrics.NewSystemClock())
+	a := l.Target("a")
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
 			for range 100 {
-				l.Succeeded("a", time.Millisecond, 1)
-				l.Failed("a", time.Millisecond, scrape.DNS)
-				l.Families()
+				a.Succeeded(time.Millisecond, 1)
+				a.Failed(time.Millisecond, scrape.DNS)
+				l.Families([]*scrape.TargetLog{a})
+				a.Last()
 			}
 		})
 	}
 	all.Wait()
-	if got := exposed(t, l.Families(), "aiperf_scrape_duration_seconds_count"); got != "aiperf_scrape_duration_seconds_count{collector=\"server\"} 1600\n" {
+	if got := exposed(t, l.Families(nil), "aiperf_scrape_duration_seconds_count"); got != "aiperf_scrape_duration_seconds_count{collector=\"server\"} 1600\n" {
 		t.Errorf("got %q", got)
 	}
 }

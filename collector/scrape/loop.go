@@ -24,7 +24,7 @@ const (
 //
 // work has a goroutine of its own, so that falling due is noticed while it hangs, as a call into a driver can, which nothing calls back. When ctx
 // ends Loop waits for work, but no longer than a second: what hangs then is left behind.
-func Loop(ctx context.Context, logger *slog.Logger, interval time.Duration, bell *Bell, work func(ctx context.Context), skipped, panicked func()) {
+func Loop(ctx context.Context, logger *slog.Logger, interval time.Duration, bell *Bell, work func(ctx context.Context), skipped func(), panicked func(cause any)) {
 	l := &loop{logger: logger, interval: interval, work: work, skipped: skipped, panicked: panicked, next: time.Now()}
 	if bell == nil {
 		l.next = l.next.Add(rand.N(interval/spread + 1)) //nolint:gosec // not a secret
@@ -51,10 +51,11 @@ func Loop(ctx context.Context, logger *slog.Logger, interval time.Duration, bell
 
 // loop is the state of a Loop.
 type loop struct {
-	logger            *slog.Logger
-	interval          time.Duration
-	work              func(ctx context.Context)
-	skipped, panicked func()
+	logger   *slog.Logger
+	interval time.Duration
+	work     func(ctx context.Context)
+	skipped  func()
+	panicked func(cause any)
 
 	next  time.Time     // when work falls due
 	ended chan *crash   // nil while work does not run
@@ -85,7 +86,7 @@ func (l *loop) end(ctx context.Context, c *crash) {
 	l.ended = nil
 	if c != nil {
 		l.logger.Error("collector panicked", slog.Any("panic", c.value), slog.String("stack", c.stack))
-		l.panicked()
+		l.panicked(c.value)
 		l.pause = min(max(firstPause, 2*l.pause), longestPause)
 		l.next = time.Now().Add(l.pause)
 		return

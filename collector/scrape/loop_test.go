@@ -65,7 +65,12 @@ func run(t *testing.T, lasts time.Duration, work func(ctx context.Context, d *di
 				close(first)
 			}
 			work(ctx, d)
-		}, func() { d.note("skipped") }, func() { d.note("panicked") })
+		}, func() { d.note("skipped") }, func(cause any) {
+			if cause != "no such thing" {
+				t.Errorf("told of a panic with %v", cause)
+			}
+			d.note("panicked")
+		})
 	}()
 	<-first
 	sleep(lasts)
@@ -138,6 +143,6 @@ func TestALoopEndsBeforeItsFirstCall(t *testing.T) {
 			if ctx.Err() == nil {
 				t.Error("work is called with a context that goes on")
 			}
-		}, func() {}, func() {})
+		}, func() {}, func(any) {})
 	})
 }

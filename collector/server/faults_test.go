@@ -78,9 +78,9 @@ func TestWhatServersDoWrongIsCountedAndBounded(t *testing.T) {
 			r.look()
 			bad.answer(tc.handler)
 			for i, s := range r.sources {
-				r.timeout = time.Minute
+				s.settings.timeout = time.Minute
 				if i == 0 && tc.want == scrape.Timeout {
-					r.timeout = 20 * time.Millisecond
+					s.settings.timeout = 20 * time.Millisecond
 				}
 				s.look(t.Context())
 			}

@@ -2,61 +2,66 @@ package server
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"net/url"
+	"reflect"
+
+	promconfig "github.com/prometheus/common/config"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
-// sourceKey is what pages have in common that one source may read.
+// sourceKey is what pages have in common that one source may read, beside the configuration of the client.
 type sourceKey struct {
-	origin string // scheme, host and port
-	client string // name of the HTTP client
-	target string // whose credential is sent; "" = nobody's
+	settings   *settings
+	origin     string // scheme, host and port
+	client     string // name of the HTTP client
+	target     string // whose credential is sent; "" = nobody's
+	credential string
 }
 
-// layOut makes the replicas of the targets, and the sources that read them.
-func (c *Collector) layOut(targets []Target, newClient func(scrape.Options) (getter, error)) error {
-	sources := map[sourceKey]*source{}
-	for i := range targets {
-		t := &targets[i]
-		if !t.Config.Asks() {
-			continue
-		}
-		shared := &target{name: t.Name}
-		replicas, err := c.replicas(t)
-		if err != nil {
-			return fmt.Errorf("target %q: %w", t.Name, err)
-		}
-		for _, r := range replicas {
-			key := sourceKey{origin: r.origin, client: cmp.Or(t.Config.Client, c.config.Client)}
-			if t.Credential != nil {
-				key.target = t.Name
-			}
-			s, ok := sources[key]
-			if !ok {
-				client, err := newClient(scrape.Options{HTTP: t.HTTP, UserAgent: c.deps.UserAgent, Credential: t.Credential})
-				if err != nil {
-					return fmt.Errorf("target %q: %w", t.Name, err)
-				}
-				s = &source{collector: c, client: client, pages: map[pageKey]*page{}}
-				sources[key] = s
-				c.sources = append(c.sources, s)
-			}
-			r.target = shared
-			s.replicas = append(s.replicas, r)
-			shared.replicas = append(shared.replicas, r)
-		}
-		c.targets = append(c.targets, shared)
+// target makes one, and the sources for it that there are not yet.
+func (ch *Change) target(given Target, credential func() (header, value string, err error)) (*target, error) {
+	out := &target{given: given, settings: ch.settings}
+	var err error
+	if out.replicas, err = ch.replicas(&out.given); err != nil {
+		return nil, err
 	}
-	return nil
+	for _, r := range out.replicas {
+		key := sourceKey{settings: ch.settings, origin: r.origin, client: cmp.Or(given.Config.Client, ch.settings.Client)}
+		if credential != nil {
+			key.target, key.credential = given.Name, given.CredentialKey
+		}
+		if r.source, err = ch.source(key, given.HTTP, credential); err != nil {
+			return nil, err
+		}
+		r.target = out
+	}
+	return out, nil
+}
+
+// source finds or makes one.
+func (ch *Change) source(key sourceKey, http promconfig.HTTPClientConfig, credential func() (header, value string, err error)) (*source, error) {
+	for _, s := range ch.sources {
+		if s.key == key && reflect.DeepEqual(s.http, http) {
+			return s, nil
+		}
+	}
+	c := ch.collector
+	client, err := c.newClient(scrape.Options{HTTP: http, UserAgent: c.deps.UserAgent, Credential: credential})
+	if err != nil {
+		return nil, err
+	}
+	s := &source{key: key, http: http, deps: &c.deps, settings: ch.settings, client: client, pages: map[pageKey]*page{}, plans: 1}
+	s.replicas.Store(new([]*replica))
+	ch.sources = append(ch.sources, s)
+	return s, nil
 }
 
 // replicas are the configured ones of a target, or the one that is its endpoint.
-func (c *Collector) replicas(t *Target) ([]*replica, error) {
+func (ch *Change) replicas(t *Target) ([]*replica, error) {
 	urls := t.Config.MetricsURLs
 	if t.Config.MetricsURL != "" {
 		urls = URLs{t.Config.MetricsURL}
@@ -67,10 +72,10 @@ func (c *Collector) replicas(t *Target) ([]*replica, error) {
 			return nil, err
 		}
 		named := t.Config.Kind != mapping.Auto
-		r := c.newReplica(t, endpoint, hostPort(endpoint), named || t.Config.Auth != "" || t.Config.Client != "")
+		r := ch.newReplica(t, endpoint, hostPort(endpoint), named || t.Config.Auth != "" || t.Config.Client != "")
 		r.finder = newFinder(places(t, endpoint), false)
 		if !named {
-			r.gate = newGate(endpoint, c.deps.Resolver)
+			r.gate = newGate(endpoint, ch.collector.deps.Resolver)
 			r.reset()
 		}
 		return []*replica{r}, nil
@@ -90,22 +95,22 @@ func (c *Collector) replicas(t *Target) ([]*replica, error) {
 		if sharing[instance] > 1 {
 			instance += u.EscapedPath()
 		}
-		out[i] = c.newReplica(t, u, instance, true)
+		out[i] = ch.newReplica(t, u, instance, true)
 		out[i].finder = newFinder([]place{{url: u.String(), format: t.format()}}, true)
 	}
 	return out, nil
 }
 
-func (c *Collector) newReplica(t *Target, u *url.URL, instance string, configured bool) *replica {
+func (ch *Change) newReplica(t *Target, u *url.URL, instance string, configured bool) *replica {
 	r := &replica{
-		collector:  c,
+		deps:       &ch.collector.deps,
 		origin:     u.Scheme + "://" + hostPort(u),
 		configured: configured,
 		told:       map[string]bool{},
-		logger:     c.deps.Logger.With(slog.String("target", t.Name), slog.String("instance_id", instance)),
+		logger:     ch.collector.deps.Logger.With(slog.String("target", t.Name), slog.String("instance_id", instance)),
 		options: mapping.Options{
 			Target: t.Name, Instance: instance, Model: t.Model, Kind: t.Config.Kind, Prefix: t.Config.Prefix, Rules: t.Config.Map,
-			Passthrough: c.config.Passthrough, MaxSeries: c.config.MaxSeries,
+			Passthrough: ch.settings.Passthrough, MaxSeries: ch.settings.MaxSeries,
 		},
 	}
 	r.reset()

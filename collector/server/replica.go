@@ -16,12 +16,13 @@ import (
 // forgetAfter is how long a server may answer without a page before it is taken for one that has none.
 const forgetAfter = 10 * time.Minute
 
-// replica is one instance of a target's server. Only its source's goroutine uses it, but for the snapshot.
+// replica is one instance of a target's server. Only its source's goroutine uses it, but for the snapshot and the attempt.
 type replica struct {
-	collector *Collector
-	target    *target
-	origin    string // scheme, host and port
-	options   mapping.Options
+	deps    *Deps
+	target  *target
+	source  *source
+	origin  string // scheme, host and port
+	options mapping.Options
 	// configured: somebody said that there is a page, so that its absence is a failure from the start.
 	configured bool
 	finder     *finder
@@ -34,6 +35,7 @@ type replica struct {
 	vacant int64           // since when the server has answered without a page; 0 = it does not
 
 	snapshot atomic.Pointer[snapshot]
+	attempt  atomic.Pointer[attempt] // nil = there was none
 }
 
 // snapshot is what a replica has to show. It does not change.
@@ -63,9 +65,12 @@ func (r *replica) reset() {
 
 // scrape asks for the page once, if it is to be asked for.
 func (r *replica) scrape(ctx context.Context, ask func(*place) *reading) {
-	now := r.collector.deps.Clock.Now()
+	now := r.deps.Clock.Now()
 	if r.gate != nil {
 		if !r.gate.open(ctx, now, r.logger) {
+			if r.gate.public {
+				r.attempt.Store(&attempt{public: true, detail: "its address is public: to have it read, say server.kind or server.metrics_url"})
+			}
 			return
 		}
 		r.gate = nil
@@ -90,9 +95,12 @@ func (r *replica) take(answer *reading) {
 	} else {
 		result = r.mapper.Map(answer.page)
 		keepModel(result.Normalised, r.options.Model)
-		r.collector.log.Duplicates(r.options.Target, answer.page.Duplicates)
+		r.target.log.Duplicates(answer.page.Duplicates)
 	}
-	r.collector.log.Succeeded(r.options.Target, answer.took, answer.samples())
+	r.target.log.Succeeded(answer.took, answer.samples())
+	r.attempt.Store(&attempt{
+		success: r.deps.Clock.Wall(answer.at), took: answer.took, samples: answer.samples(), kinds: result.Kinds,
+	})
 	r.vacant = 0
 	r.turn(true)
 	r.tellPage(answer.place, result)
@@ -105,7 +113,7 @@ func (r *replica) take(answer *reading) {
 		all: all, gauges: unspoilt(all),
 	}
 	r.snapshot.Store(next)
-	if observe := r.collector.deps.Observe; observe != nil {
+	if observe := r.deps.Observe; observe != nil {
 		families := result.Normalised
 		if r.target.mixed() {
 			families = unspoilt(families)
@@ -118,7 +126,8 @@ func (r *replica) take(answer *reading) {
 func (r *replica) fail(answer *reading) {
 	r.turn(false)
 	reason, old := scrape.ReasonOf(answer.err), r.snapshot.Load()
-	r.collector.log.Failed(r.options.Target, answer.took, reason)
+	r.target.log.Failed(answer.took, reason)
+	r.attempt.Store(r.attempt.Load().failed(reason, answer))
 	if !old.found && reason != scrape.Internal { // a credential that cannot be read is a fault, whatever would have been found
 		if r.news(string(reason)) {
 			r.logger.Info("no server metrics found", slog.Any("err", answer.err), slog.Int("places", r.finder.asked))
@@ -154,14 +163,14 @@ func (r *replica) forgets(reason scrape.Reason, now int64) bool {
 	}
 	r.finder.forget()
 	r.reset()
-	r.collector.log.Forget(r.options.Target)
+	r.target.log.Vacant()
 	r.logger.Info("server has no metrics any more")
 	return true
 }
 
 // broke begins anew after a panic, whose page nobody has seen whole.
 func (r *replica) broke(now int64) {
-	r.collector.log.Panicked(r.options.Target)
+	r.target.log.Panicked()
 	old := r.snapshot.Load()
 	r.reset()
 	r.history.restarts = old.restarts

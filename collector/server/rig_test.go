@@ -118,6 +118,7 @@ type rig struct {
 	*Collector
 	t       testing.TB
 	journal *journal
+	panics  atomic.Int64 // that were told
 }
 
 type rigOptions struct {
@@ -139,6 +140,7 @@ func newRig(tb testing.TB, o rigOptions, targets ...Target) *rig {
 	r := &rig{t: tb, journal: &journal{}}
 	deps := Deps{
 		Clock: metrics.NewSystemClock(), Logger: slog.New(slog.NewTextHandler(r.journal, nil)), UserAgent: "aiperf-exporter/test", Resolver: o.resolver, Observe: o.observe,
+		Panicked: func(any) { r.panics.Add(1) },
 	}
 	var err error
 	if r.Collector, err = newCollector(c, targets, deps, o.client); err != nil {

@@ -7,7 +7,9 @@ package server
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +31,8 @@ type Target struct {
 	HTTP             promconfig.HTTPClientConfig
 	// Credential gives the header that authenticates the target's own requests, if auth is inherit and they have one.
 	Credential func() (header, value string, err error)
+	// CredentialKey tells credentials from each other, which functions cannot: where it is the same, so is what Credential gives. It is no secret.
+	CredentialKey string
 }
 
 // Deps are what the collector works with.
@@ -43,25 +47,49 @@ type Deps struct {
 	Bell *scrape.Bell
 	// Resolver tells which endpoints are on public addresses; nil = that of the system.
 	Resolver Resolver
+	// Panicked, if not nil, is told each panic that was caught.
+	Panicked func(cause any)
 }
 
 // Collector implements collector.Collector.
 type Collector struct {
-	config     Config
-	timeout    time.Duration // of one request
-	staleAfter time.Duration
-	deps       Deps
-	log        *scrape.Log
-	targets    []*target
-	sources    []*source
+	deps      Deps
+	newClient func(scrape.Options) (getter, error)
+	log       *scrape.Log
+
+	mu       sync.RWMutex
+	settings *settings
+	targets  map[string]*target // that are read, by name
+	told     map[string]bool    // targets of the configuration, read or not
+	sources  []*source          // that read, or may soon
+	start    func(*source)      // nil = Run does not run
 }
 
 var _ collector.Collector = (*Collector)(nil)
 
 // target is what the replicas of one share.
 type target struct {
-	name     string
+	given    Target // without Credential
+	settings *settings
 	replicas []*replica
+	log      *scrape.TargetLog // set before it is read
+	leaving  bool              // Remove was called; guarded by Collector.mu
+}
+
+// settings are a configuration, and what follows from it.
+type settings struct {
+	Config
+
+	timeout    time.Duration // of one request
+	staleAfter time.Duration
+}
+
+func newSettings(c Config) *settings {
+	s := &settings{Config: c, timeout: min(c.Interval, maxTimeout), staleAfter: 2 * c.Interval}
+	if c.StaleAfter != nil {
+		s.staleAfter = *c.StaleAfter
+	}
+	return s
 }
 
 // mixed tells whether one of its pages is that of several replicas in turn.
@@ -83,44 +111,52 @@ func newCollector(c Config, targets []Target, deps Deps, newClient func(scrape.O
 	if deps.Resolver == nil {
 		deps.Resolver = net.DefaultResolver
 	}
-	out := &Collector{config: c, timeout: min(c.Interval, maxTimeout), staleAfter: 2 * c.Interval, deps: deps}
-	if c.StaleAfter != nil {
-		out.staleAfter = *c.StaleAfter
-	}
-	if err := out.layOut(targets, newClient); err != nil {
+	out := &Collector{deps: deps, newClient: newClient, log: scrape.NewLog("server", deps.Clock)}
+	first, err := out.Plan(c, targets)
+	if err != nil {
 		return nil, err
 	}
-	names := make([]string, 0, len(out.targets))
-	for _, t := range out.targets {
-		names = append(names, t.name)
-	}
-	out.log = scrape.NewLog("server", deps.Clock, names...)
+	first.Commit()
 	return out, nil
 }
 
 // Run implements collector.Collector.
 func (c *Collector) Run(ctx context.Context) {
 	var running sync.WaitGroup
-	for _, s := range c.sources {
-		running.Go(func() { s.run(ctx) })
+	c.mu.Lock()
+	c.start = func(s *source) {
+		life, stop := context.WithCancel(ctx)
+		s.stop = stop
+		running.Go(func() { s.run(life) })
 	}
+	c.settle()
+	c.mu.Unlock()
+	<-ctx.Done()
+	c.mu.Lock()
+	c.start = nil
+	c.mu.Unlock()
 	running.Wait()
 }
 
 // Families implements collector.Collector.
 func (c *Collector) Families() []*dto.MetricFamily {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
 	now := c.deps.Clock.Now()
 	b := collector.NewBuilder(ownTable())
 	var out []*dto.MetricFamily
-	for _, t := range c.targets {
-		out = append(out, t.families(b, now, c.staleAfter)...)
+	logs := make([]*scrape.TargetLog, 0, len(c.targets))
+	for _, name := range slices.Sorted(maps.Keys(c.targets)) {
+		t := c.targets[name]
+		out = append(out, t.families(b, now)...)
+		logs = append(logs, t.log)
 	}
 	out = append(out, b.Families()...)
-	return append(out, c.log.Families()...)
+	return append(out, c.log.Families(logs)...)
 }
 
 // families adds the state of the target, and gives what its replicas have to show.
-func (t *target) families(b *collector.Builder, now int64, staleAfter time.Duration) []*dto.MetricFamily {
+func (t *target) families(b *collector.Builder, now int64) []*dto.MetricFamily {
 	var out []*dto.MetricFamily
 	var dropped int
 	unmapped := map[string]int{}
@@ -135,9 +171,9 @@ func (t *target) families(b *collector.Builder, now int64, staleAfter time.Durat
 		if s.up {
 			up = 1
 		}
-		b.Add(seriesUp, up, t.name, r.options.Instance)
-		b.Add(seriesRestarts, s.restarts, t.name, r.options.Instance)
-		if !s.fresh(now, staleAfter) {
+		b.Add(seriesUp, up, t.given.Name, r.options.Instance)
+		b.Add(seriesRestarts, s.restarts, t.given.Name, r.options.Instance)
+		if !s.fresh(now, t.settings.staleAfter) {
 			continue
 		}
 		read = true
@@ -156,12 +192,12 @@ func (t *target) families(b *collector.Builder, now int64, staleAfter time.Durat
 		if mixed {
 			value = 1
 		}
-		b.Add(seriesMixed, value, t.name)
+		b.Add(seriesMixed, value, t.given.Name)
 	}
 	if read {
-		b.Add(seriesDropped, float64(dropped), t.name)
+		b.Add(seriesDropped, float64(dropped), t.given.Name)
 		for _, reason := range unmappedReasons {
-			b.Add(seriesUnmapped, float64(unmapped[reason]), t.name, reason)
+			b.Add(seriesUnmapped, float64(unmapped[reason]), t.given.Name, reason)
 		}
 	}
 	return out

@@ -3,6 +3,10 @@ package server
 import (
 	"context"
 	"maps"
+	"slices"
+	"sync/atomic"
+
+	promconfig "github.com/prometheus/common/config"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/exposition"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
@@ -11,12 +15,21 @@ import (
 // source is what is read with one way to authenticate from one host and port, by one goroutine, one request after the other: the server has never
 // two of ours at the same time. A page that several targets have is asked for once in each round and becomes the series of each.
 type source struct {
-	collector *Collector
-	client    getter
-	replicas  []*replica
-	pages     map[pageKey]*page
-	round     uint64
-	turn      int // of those that did not answer, the one that is asked next
+	key      sourceKey
+	http     promconfig.HTTPClientConfig
+	deps     *Deps
+	settings *settings
+	client   getter
+	replicas atomic.Pointer[[]*replica]
+
+	// Guarded by Collector.mu.
+	plans int                // changes that may use it
+	stop  context.CancelFunc // nil = it does not run
+
+	// Only its goroutine uses the rest.
+	pages map[pageKey]*page
+	round uint64
+	turn  int // of those that did not answer, the one that is asked next
 }
 
 // pageKey is what makes two places one page.
@@ -25,21 +38,55 @@ type pageKey struct {
 	format format
 }
 
+// settle gives each source the replicas that it reads, starts those that have some, and ends those that nobody uses. The caller holds mu.
+func (c *Collector) settle() {
+	replicas := map[*source][]*replica{}
+	for _, name := range slices.Sorted(maps.Keys(c.targets)) {
+		for _, r := range c.targets[name].replicas {
+			replicas[r.source] = append(replicas[r.source], r)
+		}
+	}
+	c.sources = slices.DeleteFunc(c.sources, func(s *source) bool {
+		read := replicas[s]
+		s.replicas.Store(&read)
+		switch {
+		case len(read) == 0 && s.plans == 0:
+			s.end()
+			return true
+		case len(read) > 0 && s.stop == nil && c.start != nil:
+			c.start(s)
+		}
+		return false
+	})
+}
+
+// end makes run end, and closes the connections.
+func (s *source) end() {
+	if s.stop != nil {
+		s.stop()
+		return
+	}
+	s.client.Close()
+}
+
 // run reads until ctx ends.
 func (s *source) run(ctx context.Context) {
 	defer s.client.Close()
 	skipped := func() {
-		for _, r := range s.replicas {
-			s.collector.log.Skipped(r.options.Target)
+		for _, r := range *s.replicas.Load() {
+			r.target.log.Skipped()
 		}
 	}
-	panicked := func() {
+	panicked := func(cause any) {
 		clear(s.pages)
-		for _, r := range s.replicas {
-			r.broke(s.collector.deps.Clock.Now())
+		for _, r := range *s.replicas.Load() {
+			r.broke(s.deps.Clock.Now())
+		}
+		if s.deps.Panicked != nil {
+			s.deps.Panicked(cause)
 		}
 	}
-	scrape.Loop(ctx, s.collector.deps.Logger, s.collector.config.Interval, s.collector.deps.Bell, s.look, skipped, panicked)
+	scrape.Loop(ctx, s.deps.Logger, s.settings.Interval, s.deps.Bell, s.look, skipped, panicked)
 }
 
 // look is one round. Those that answered last time come first, and of the others, in turn, as many as the interval has time for: pages that hang
@@ -47,12 +94,12 @@ func (s *source) run(ctx context.Context) {
 func (s *source) look(ctx context.Context) {
 	s.round++
 	ask := func(r *replica) {
-		r.scrape(ctx, func(p *place) *reading { return s.page(p).read(ctx, s.round, p, s.collector.timeout) })
+		r.scrape(ctx, func(p *place) *reading { return s.page(p).read(ctx, s.round, p, s.settings.timeout) })
 	}
-	clock := s.collector.deps.Clock
-	end := clock.Now() + int64(s.collector.config.Interval)
+	clock := s.deps.Clock
+	end := clock.Now() + int64(s.settings.Interval)
 	var down []*replica
-	for _, r := range s.replicas {
+	for _, r := range *s.replicas.Load() {
 		if r.snapshot.Load().up {
 			ask(r)
 		} else {
@@ -74,7 +121,7 @@ func (s *source) page(p *place) *page {
 	key := pageKey{url: p.url, format: p.format}
 	found, ok := s.pages[key]
 	if !ok {
-		found = &page{client: s.client, clock: s.collector.deps.Clock, parser: exposition.NewParser(maxSamples)}
+		found = &page{client: s.client, clock: s.deps.Clock, parser: exposition.NewParser(maxSamples)}
 		s.pages[key] = found
 	}
 	return found

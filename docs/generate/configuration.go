@@ -76,18 +76,20 @@ func defaultsOfBlocks(root string) (map[string]any, error) {
 		return nil, fmt.Errorf("load the smallest example: %w", err)
 	}
 	return map[string]any{
-		"global":       config.DefaultGlobal(),
-		"secrets":      config.Secret{},
-		"http_clients": config.DefaultHTTPClient(),
-		"workloads":    workload.DefaultConfig(),
-		"length":       workload.Length{},
-		"loads":        load.DefaultConfig(),
-		"slos":         metrics.DefaultSLOConfig(),
-		"targets":      smallest.Targets[0],
-		"collectors":   config.DefaultCollectors(),
-		"otlp":         otlp.DefaultConfig(),
-		"metrics":      metrics.DefaultConfig(),
-		"selftest":     selftest.DefaultConfig(),
+		"global":           config.DefaultGlobal(),
+		"secrets":          config.Secret{},
+		"http_clients":     config.DefaultHTTPClient(),
+		"workloads":        workload.DefaultConfig(),
+		"length":           workload.Length{},
+		"loads":            load.DefaultConfig(),
+		"slos":             metrics.DefaultSLOConfig(),
+		"targets":          smallest.Targets[0],
+		"target_discovery": config.DefaultDiscoverySet(),
+		"collectors":       config.DefaultCollectors(),
+		"otlp":             otlp.DefaultConfig(),
+		"metrics":          metrics.DefaultConfig(),
+		"selftest":         selftest.DefaultConfig(),
+		"debug":            config.DefaultDebug(),
 	}, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/aiperf-exporter/aiperf-exporter/discovery"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/series"
 )
@@ -28,7 +29,7 @@ var namedVariable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)`)
 var foreign = []string{"scrape_configs"}
 
 // Each ```yaml block is a whole configuration that loads without a warning. "yaml fragment" is joined with the smallest example, "yaml
-// invalid" is refused with exactly what the next ```text block says.
+// invalid" is refused with exactly what the next ```text block says, "yaml kubernetes" loads in builds with Kubernetes.
 func TestYAMLBlocksAreWhatTheySay(t *testing.T) {
 	t.Parallel()
 	smallest, err := os.ReadFile(filepath.Join(root, "examples", "minimal.yml"))
@@ -50,6 +51,8 @@ func TestYAMLBlocksAreWhatTheySay(t *testing.T) {
 					checkLoads(t, b.text)
 				case mark == "fragment":
 					checkLoads(t, string(smallest), b.text)
+				case mark == "kubernetes":
+					checkNeedsKubernetes(t, b.text)
 				case mark == "invalid" && i+1 < len(d.blocks) && d.blocks[i+1].info == "text":
 					checkIsRefused(t, b.text, d.blocks[i+1].text)
 				default:
@@ -73,6 +76,24 @@ func checkLoads(t *testing.T, texts ...string) {
 	for _, w := range c.Warnings {
 		if len(texts) == 1 { // the entries of a fragment are used by nobody
 			t.Error(w)
+		}
+	}
+}
+
+// checkNeedsKubernetes loads the text where this build can, and finds nothing else wrong with it where it cannot.
+func checkNeedsKubernetes(t *testing.T, text string) {
+	t.Helper()
+	if discovery.Kubernetes {
+		checkLoads(t, text)
+		return
+	}
+	problems := problemsOf(t, text)
+	if len(problems) == 0 {
+		t.Error("loads without Kubernetes, too")
+	}
+	for _, f := range problems {
+		if !strings.Contains(f.Message, "without Kubernetes") {
+			t.Error(f)
 		}
 	}
 }

@@ -87,6 +87,7 @@ var shortForms = map[reflect.Type]string{
 	reflect.TypeFor[workload.Delay]():      "duration or map",
 	reflect.TypeFor[workload.RangeRatio](): "number or map",
 	reflect.TypeFor[workload.Sequence]():   "text or list of maps",
+	reflect.TypeFor[config.Target]():       "map", // of a template, whose keys are those of the table of targets
 }
 
 // isGroup tells that a key is a map with keys of ours, which get rows of their own.

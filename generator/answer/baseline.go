@@ -202,6 +202,17 @@ func (f *Fingerprint) save() error {
 	return nil
 }
 
+// Dismissed tells that the file of a baseline that was in it has been removed: what is usual is to be learned anew.
+func (f *Fingerprint) Dismissed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.config.BaselineFile == "" || f.unsaved || !f.learned() {
+		return false
+	}
+	_, err := os.Stat(f.config.BaselineFile)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // replaceFile puts a whole file in place of another, or leaves that as it was.
 func replaceFile(path string, content []byte) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")

@@ -102,6 +102,27 @@ func (l *Ledger) Account(name string, c *Config) *Account {
 	return a
 }
 
+// Retire drops the account of a target that is gone, in which nothing is reserved any more. What it has used counts again for the next one
+// of that name.
+func (l *Ledger) Retire(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accounts[name]
+	if a == nil {
+		return
+	}
+	var used recordedAccount
+	for p := range a.windows {
+		used[p] = a.windows[p].exact()
+	}
+	delete(l.accounts, name)
+	if l.foreign == nil {
+		l.foreign = map[string]recordedAccount{}
+	}
+	l.foreign[name] = used
+	forget(l.foreign, time.Now())
+}
+
 // zone is that of a validated name.
 func zone(name string) *time.Location {
 	zone, err := time.LoadLocation(name)

@@ -342,3 +342,51 @@ func BenchmarkReserveAndSettle(b *testing.B) {
 		})
 	}
 }
+
+func TestAnAccountThatIsRetiredAndComesBackHasSpentWhatItHad(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"", filepath.Join(t.TempDir(), "state")} {
+		l, err := budget.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Patient()
+		c := budget.Config{RequestsPerDay: 3, TZ: "UTC"}
+		wall := time.Now()
+		for range 2 {
+			if r, ok := l.Reserve(wall, budget.Need{}, l.Account("a", &c)); !ok {
+				t.Fatal("refused")
+			} else {
+				r.Settle(budget.Need{})
+			}
+		}
+		l.Retire("a")
+		l.Retire("unknown")
+		again := l.Account("a", &c)
+		if got := again.State(wall)[0].Used; got != 2 {
+			t.Errorf("state file %q: used %v, want 2", path, got)
+		}
+		if _, ok := l.Reserve(wall, budget.Need{}, again); !ok {
+			t.Errorf("state file %q: the third is refused", path)
+		}
+		if _, ok := l.Reserve(wall, budget.Need{}, again); ok {
+			t.Errorf("state file %q: a fourth", path)
+		}
+		l.Retire("a")
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if path == "" {
+			continue
+		}
+		if l, err = budget.Open(path); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Account("a", &c).State(wall)[0].Used; got != 3 {
+			t.Errorf("used %v after a restart, want 3", got)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

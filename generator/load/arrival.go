@@ -12,6 +12,8 @@ type Arrival struct {
 	Entry uint64
 	// Overlap: the request before it was still running, and it must not be sent beside that one. It ends as dropped.
 	Overlap bool
+	// Epoch numbers the schedules of a target that follow each other, from 0: which one wanted it.
+	Epoch int
 }
 
 // Recorded is a turn of a recording, as far as the load has to know it.

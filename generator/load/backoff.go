@@ -80,16 +80,17 @@ type Observation struct {
 
 // Backoff decides from the ends of a target's requests when its next ones may be sent. It never waits. Safe for concurrent use.
 type Backoff struct {
+	mu            sync.Mutex
 	mode          BackoffMode
 	max           int64
 	probeInterval int64
 
-	mu     sync.Mutex
 	random *rand.Rand
 	pause  pause
 	began  int64 // when the last pause did: what was sent before knows nothing of it
 	// steps are the doublings since the last success, refusals the answers in a row by which the server refuses the configuration.
 	steps, refusals int
+	changed         int64 // when the configuration did that a server may refuse
 }
 
 // pause is a time in which arrivals are dropped, but for probes; the zero value is none.
@@ -106,8 +107,28 @@ func NewBackoff(c *BackoffConfig, seed [32]byte) *Backoff {
 		max:           int64(c.Max),
 		probeInterval: int64(c.ProbeInterval),
 		began:         math.MinInt64,
+		changed:       math.MinInt64,
 		random:        rand.New(rand.NewChaCha8(seed)),
 	}
+}
+
+// Configure changes what the backoff does from now on to a validated c. A pause that is on stays: what a server has asked for holds whatever
+// the configuration says, unless that wants no pauses at all.
+func (b *Backoff) Configure(c *BackoffConfig) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.mode, b.max, b.probeInterval = c.Mode, int64(c.Max), int64(c.ProbeInterval)
+	if b.mode == BackoffOff {
+		b.pause, b.steps, b.refusals = pause{}, 0, 0
+	}
+}
+
+// Reconfigured tells that at now what a server may have refused was changed: the next request shows whether it still does.
+func (b *Backoff) Reconfigured(now int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.accepted()
+	b.changed = now
 }
 
 // Admit tells whether an arrival at now may be sent. In a pause with probes a yes takes the probe of its interval: ask last.
@@ -147,11 +168,11 @@ func (b *Backoff) Refused() bool {
 
 // Note takes in how a request ended at now. What we have ended ourselves, or could not even send, says nothing about the server.
 func (b *Backoff) Note(o Observation, now int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.mode == BackoffOff || o.Outcome == metrics.Cancelled || o.Class == metrics.ErrClientInternal {
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	// Requests that ran when the pause began do not prolong it, however many fail too, and do not end it: the server let them in before.
 	news := o.Start >= b.began
 	switch {
@@ -160,7 +181,9 @@ func (b *Backoff) Note(o Observation, now int64) {
 			b.pause, b.steps, b.refusals = pause{}, 0, 0
 		}
 	case o.refused():
-		b.refuse(news, now)
+		if o.Start >= b.changed {
+			b.refuse(news, now)
+		}
 	default:
 		if news {
 			b.accepted()

@@ -11,6 +11,7 @@ type closed struct {
 	ready       []int64 // instants at which idle workers ask, ascending
 	minInterval int64
 	popped      int64 // latest instant handed out
+	surplus     int   // requests that an earlier load has begun beyond the number of workers: their ends bring none back
 }
 
 // defaultMinInterval holds where min_interval is not set.
@@ -54,4 +55,26 @@ func (c *closed) Skip(now int64, all bool) int64 {
 		}
 	}
 	return 0
+}
+
+// succeed implements heir: requests that still run are workers at work, and those that idled go on doing so.
+func (c *closed) succeed(before Process, shift int64, open int) {
+	workers := len(c.ready)
+	c.surplus = max(0, open-workers)
+	c.ready = c.ready[:max(0, workers-open)]
+	if b, ok := before.(*closed); ok {
+		for i := range min(len(c.ready), len(b.ready)) {
+			c.ready[i] = max(0, b.ready[i]-shift)
+		}
+		slices.Sort(c.ready)
+	}
+}
+
+// inheritedEnded implements heir.
+func (c *closed) inheritedEnded(a Arrival, began, ended int64) {
+	if c.surplus > 0 {
+		c.surplus--
+		return
+	}
+	c.Ended(a, began, ended)
 }

@@ -26,17 +26,18 @@ type Decision struct {
 // the others are dropped or queued as on_full says. It never waits, and every arrival that is offered comes out exactly once, as Send or
 // Dropped. Safe for concurrent use: the loop of the target offers and takes, requests tell their first token and release.
 type Gate struct {
+	mu          sync.Mutex
 	maxInFlight int
 	maxPrefill  int // as large as maxInFlight where it is not limited
+	size        int // of the queue, 0 for on_full: drop
 	maxWait     int64
 
-	mu         sync.Mutex
 	inFlight   int // handed out and not released
 	prefilling int // those of them without a first token
 	granted    int // admitted, but Next has not handed them out yet
 
-	// ring holds the queued arrivals, oldest at head; its length is the size of the queue, 0 for on_full: drop. The oldest `decided` of
-	// the `queued` ones have got their decision and wait for Next to tell it.
+	// ring holds the queued arrivals, oldest at head; it is as long as the queue, or longer after that was made shorter. The oldest `decided`
+	// of the `queued` ones have got their decision and wait for Next to tell it.
 	ring                  []queuedArrival
 	head, queued, decided int
 }
@@ -49,14 +50,38 @@ type queuedArrival struct {
 
 // NewGate makes the gate of a target with a validated c. The memory of the queue is taken here; nothing is allocated later.
 func NewGate(c *Config) *Gate {
-	g := &Gate{maxInFlight: c.MaxInFlight, maxPrefill: c.MaxInFlight, maxWait: int64(c.Queue.MaxWait)}
+	g := &Gate{}
+	g.set(c)
+	return g
+}
+
+// Configure changes the limits to those of a validated c, at now. Nothing is taken back: requests that run beyond a lower limit run on, and
+// queued arrivals keep their place and the wait that they had. It tells whether Next has something to hand out.
+func (g *Gate) Configure(c *Config, now int64) (decided bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.set(c)
+	g.decide(now)
+	return g.decided > 0
+}
+
+func (g *Gate) set(c *Config) {
+	g.maxInFlight, g.maxPrefill, g.maxWait, g.size = c.MaxInFlight, c.MaxInFlight, int64(c.Queue.MaxWait), 0
 	if c.MaxPrefill > 0 {
 		g.maxPrefill = c.MaxPrefill
 	}
 	if c.OnFull == Queue {
-		g.ring = make([]queuedArrival, c.Queue.Size)
+		g.size = c.Queue.Size
 	}
-	return g
+	length := max(g.size, g.queued)
+	if length == len(g.ring) {
+		return
+	}
+	ring := make([]queuedArrival, length)
+	for i := range g.queued {
+		ring[i] = *g.at(i)
+	}
+	g.ring, g.head = ring, 0
 }
 
 // Offer presents an arrival. Take what Next has before, or the queue may look fuller than it is. The wait in the
@@ -69,9 +94,9 @@ func (g *Gate) Offer(a Arrival, now int64) Decision {
 		g.inFlight++
 		g.prefilling++
 		return Decision{Verdict: Send}
-	case len(g.ring) == 0:
+	case g.size == 0:
 		return Decision{Dropped, metrics.DropInFlight}
-	case g.queued == len(g.ring):
+	case g.queued >= g.size:
 		return Decision{Dropped, metrics.DropQueueFull}
 	}
 	*g.at(g.queued) = queuedArrival{arrival: a, expires: now + g.maxWait}

@@ -20,13 +20,13 @@ import (
 // such a target was refused lately. So it cannot drain what another one asks for now and then, and no queue is needed for that. A single
 // slot cannot be kept free: first come, first served, but for the ten seconds after one that is behind was refused.
 type Limiter struct {
+	mu          sync.Mutex
 	maxInFlight int     // 0 = none
 	kept        int     // slots that are left for those who are behind
 	slotsPaid   float64 // of the slots; less than can be used, so that who uses all that others leave stays ahead
 	rateHz      float64 // 0 = none
 	burst       float64
 
-	mu       sync.Mutex
 	shares   []*Share
 	inFlight int
 	tokens   float64
@@ -60,13 +60,35 @@ const (
 
 // NewLimiter makes a limiter; a limit of 0 is none. maxRateHz is in requests per second.
 func NewLimiter(maxInFlight int, maxRateHz float64) *Limiter {
-	burst := max(4, maxRateHz)
-	l := &Limiter{maxInFlight: maxInFlight, rateHz: maxRateHz, burst: burst, tokens: burst}
+	l := &Limiter{}
+	l.set(maxInFlight, maxRateHz)
+	return l
+}
+
+// Configure changes the limits; 0 is none. Requests that run beyond a lower limit run on, and what targets are ahead of others stays.
+func (l *Limiter) Configure(maxInFlight int, maxRateHz float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if maxInFlight != l.maxInFlight || maxRateHz != l.rateHz {
+		l.set(maxInFlight, maxRateHz)
+	}
+}
+
+func (l *Limiter) set(maxInFlight int, maxRateHz float64) {
+	unlimited := l.rateHz == 0
+	l.maxInFlight, l.rateHz, l.burst, l.kept = maxInFlight, maxRateHz, max(4, maxRateHz), 0
 	if maxInFlight > 1 {
 		l.kept = max(1, maxInFlight/keptParts)
 	}
 	l.slotsPaid = max(float64(maxInFlight-2*l.kept), float64(maxInFlight)/2)
-	return l
+	l.tokens = min(l.tokens, l.burst)
+	if unlimited {
+		l.tokens = l.burst
+	}
+	for _, s := range l.shares {
+		s.ahead[rate] = min(s.ahead[rate], l.burst)
+		s.ahead[slots] = min(s.ahead[slots], memory*float64(maxInFlight))
+	}
 }
 
 // Join adds a target. It has to Leave when it sends no more.

@@ -19,7 +19,8 @@ const horizon = 7_000_000_000_000_000_000
 // open is the process of a stream: an arrival at each of its instants, whatever becomes of the others.
 type open struct {
 	instants stream
-	next     int64
+	drawn    int64 // latest instant of the stream
+	next     int64 // instant of the next arrival: drawn, or earlier
 	more     bool
 }
 
@@ -29,7 +30,17 @@ func newOpen(s stream) *open {
 	return o
 }
 
-func (o *open) draw() { o.next, o.more = o.instants.Next() }
+func (o *open) draw() {
+	o.drawn, o.more = o.instants.Next()
+	o.next = o.drawn
+}
+
+// hasten implements hastener.
+func (o *open) hasten(at int64) {
+	if o.more {
+		o.next = min(o.next, at)
+	}
+}
 
 // Peek implements Process.
 func (o *open) Peek() (ready int64, ok bool) { return o.next, o.more }
@@ -50,7 +61,7 @@ func (o *open) Skip(now int64, _ bool) int64 {
 		return 0
 	}
 	skipped := int64(1)
-	if s, ok := o.instants.(skipper); ok {
+	if s, ok := o.instants.(skipper); ok && o.drawn < now {
 		skipped += s.skip(now)
 		o.draw()
 		return skipped

@@ -4,7 +4,8 @@ package load
 // overlap: a probe never meets itself.
 type probe struct {
 	*open
-	running bool
+	running   bool
+	inherited int // requests that an earlier load has begun and that still run
 }
 
 func newProbe(c *Config, o *Origin, _ Recording) Process {
@@ -14,10 +15,16 @@ func newProbe(c *Config, o *Origin, _ Recording) Process {
 // Pop implements Process.
 func (p *probe) Pop() Arrival {
 	a := p.open.Pop()
-	a.Overlap = p.running
-	p.running = true
+	a.Overlap = p.running || p.inherited > 0
+	p.running = p.running || !a.Overlap
 	return a
 }
 
 // Ended implements Process.
 func (p *probe) Ended(Arrival, int64, int64) { p.running = false }
+
+// succeed implements heir.
+func (p *probe) succeed(_ Process, _ int64, open int) { p.inherited = open }
+
+// inheritedEnded implements heir.
+func (p *probe) inheritedEnded(Arrival, int64, int64) { p.inherited-- }

@@ -15,6 +15,21 @@ type Process interface {
 	Skip(now int64, all bool) int64
 }
 
+// heir is a process whose arrivals depend on the requests that run. It takes over those that the load before has begun.
+type heir interface {
+	// succeed is told of the process before, whose anchor lies shift nanoseconds before that of the heir, and of the number of its arrivals that
+	// have not ended. It is called before anything else.
+	succeed(before Process, shift int64, open int)
+	// inheritedEnded tells the end of one of them.
+	inheritedEnded(a Arrival, began, ended int64)
+}
+
+// hastener is a process whose first arrival can be made earlier.
+type hastener interface {
+	// hasten has the next arrival come at the instant at, if that is sooner.
+	hasten(at int64)
+}
+
 // process is a row of the table of arrival processes.
 type process struct {
 	start func(*Config, *Origin, Recording) Process

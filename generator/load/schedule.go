@@ -1,7 +1,7 @@
 package load
 
 // Schedule is an arrival process on the caller's clock. It is anchored once and never again: however late it is asked, arrivals keep the
-// instants that they always had. Not safe for concurrent use, except where it is said.
+// instants that they always had. A load that changes gets another one, see Follow. Not safe for concurrent use, except where it is said.
 type Schedule struct {
 	process    Process
 	anchor     int64
@@ -9,6 +9,8 @@ type Schedule struct {
 	seen       int64 // latest instant that was handed in
 	rates      *rates
 	share      float64 // of rates; 0 with rates nil
+	epoch      int
+	open       int // arrivals that were handed out and have not ended, those of earlier epochs included
 }
 
 // NewSchedule starts the arrivals of a validated c at o. The recording is that of mode replay, nil for all others.
@@ -21,6 +23,29 @@ func NewSchedule(c *Config, o *Origin, recording Recording) *Schedule {
 	return s
 }
 
+// Follow gives the arrivals of a load that takes over at the anchor of o, with a validated c. Its first one comes when the old load wanted its
+// next, unless the new one wants it sooner: so arrivals go on however often loads follow each other. Requests that the old load has begun
+// count for the new one, which is to be told of their ends.
+func (s *Schedule) Follow(c *Config, o *Origin, recording Recording) *Schedule {
+	origin := *o
+	origin.Seed += uint64(s.epoch) + 1 // not the same intervals over and over
+	next := NewSchedule(c, &origin, recording)
+	next.epoch, next.open = s.epoch+1, s.open
+	if h, ok := next.process.(heir); ok {
+		h.succeed(s.process, next.anchor-s.anchor, s.open)
+	}
+	hz, _ := next.Rate(next.anchor)
+	if h, ok := next.process.(hastener); ok && hz > 0 {
+		if at, known := s.Peek(); known {
+			h.hasten(max(0, at-next.anchor))
+		}
+	}
+	return next
+}
+
+// Configure changes how late arrivals may be to that of a validated c, which wants the same arrivals.
+func (s *Schedule) Configure(c *Config) { s.maxCatchup = int64(c.MaxCatchup) }
+
 // Peek is the instant at which the next arrival is ready; ok is false if there will be none before a request ends.
 func (s *Schedule) Peek() (at int64, ok bool) {
 	at, ok = s.process.Peek()
@@ -32,6 +57,10 @@ func (s *Schedule) Pop() Arrival {
 	a := s.process.Pop()
 	a.Sched += s.anchor
 	a.Ready += s.anchor
+	a.Epoch = s.epoch
+	if !a.Overlap {
+		s.open++
+	}
 	return a
 }
 
@@ -40,13 +69,20 @@ func (s *Schedule) Ended(a Arrival, began, ended int64) {
 	if a.Overlap {
 		return
 	}
+	s.open--
 	if began == 0 && ended == 0 {
 		began = max(a.Ready, s.seen)
 		ended = began
 	}
 	a.Sched -= s.anchor
 	a.Ready -= s.anchor
-	s.process.Ended(a, began-s.anchor, ended-s.anchor)
+	began -= s.anchor
+	ended -= s.anchor
+	if a.Epoch == s.epoch {
+		s.process.Ended(a, began, ended)
+	} else if h, ok := s.process.(heir); ok {
+		h.inheritedEnded(a, began, ended)
+	}
 }
 
 // Skip passes over all arrivals before now as if they had never been wanted: the load was paused.

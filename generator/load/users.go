@@ -19,7 +19,8 @@ import (
 // A user whose session is over begins another one and keeps the number: lengths of sessions differ, and only the workload knows them.
 type users struct {
 	ticks skipper
-	tick  int64 // the next instant at which a user is due
+	drawn int64 // latest instant of ticks
+	tick  int64 // the next instant at which a user is due: drawn, or earlier
 	more  bool
 	place int    // of that user in the round
 	round []user // in the order in which they ask
@@ -38,6 +39,8 @@ type user struct {
 	sched   int64 // of that turn
 	ready   int64 // of that turn, once the answer before has come
 	ended   int64 // when the latest answer came
+
+	inherited bool // the request that runs was begun by an earlier load
 }
 
 func newUsers(c *Config, o *Origin, _ Recording) Process {
@@ -60,7 +63,7 @@ func newUsers(c *Config, o *Origin, _ Recording) Process {
 		}
 		u.ticks = grid
 	}
-	u.tick, u.more = u.ticks.Next()
+	u.next()
 	return u
 }
 
@@ -115,7 +118,42 @@ func (u *users) hold(who *user) bool {
 // draw goes on to the next tick.
 func (u *users) draw() {
 	u.place = (u.place + 1) % len(u.round)
-	u.tick, u.more = u.ticks.Next()
+	u.next()
+}
+
+func (u *users) next() {
+	u.drawn, u.more = u.ticks.Next()
+	u.tick = u.drawn
+}
+
+// hasten implements hastener.
+func (u *users) hasten(at int64) {
+	if u.more {
+		u.tick = min(u.tick, at)
+	}
+}
+
+// succeed implements heir: users who still wait for an answer do so.
+func (u *users) succeed(before Process, shift int64, _ int) {
+	b, ok := before.(*users)
+	if !ok {
+		return
+	}
+	for i := range b.round {
+		was := &b.round[i]
+		if place, ours := u.places[was.number]; ours {
+			is := &u.round[place]
+			is.running, is.inherited, is.ended = was.running, was.running, was.ended-shift
+		}
+	}
+}
+
+// inheritedEnded implements heir.
+func (u *users) inheritedEnded(a Arrival, began, ended int64) {
+	if place, ours := u.places[a.User]; ours && u.round[place].inherited {
+		u.round[place].inherited = false
+		u.Ended(a, began, ended)
+	}
 }
 
 // Pop implements Process.
@@ -188,7 +226,10 @@ func (u *users) skipWaiting(now int64, all bool) (skipped int64) {
 
 // skipTicks drops all ticks below now, of which there is at least one.
 func (u *users) skipTicks(now int64) (skipped int64) {
-	ticks := 1 + u.ticks.skip(now)
+	ticks := int64(1)
+	if u.drawn < now {
+		ticks += u.ticks.skip(now)
+	}
 	round := int64(len(u.round))
 	skipped = ticks / round * int64(len(u.places))
 	for range ticks % round {
@@ -197,6 +238,6 @@ func (u *users) skipTicks(now int64) (skipped int64) {
 		}
 		u.place = (u.place + 1) % len(u.round)
 	}
-	u.tick, u.more = u.ticks.Next()
+	u.next()
 	return skipped
 }

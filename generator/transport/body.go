@@ -38,6 +38,7 @@ type body struct {
 	answer  *Answer
 	buffer  *buffer
 	payload []byte // of the request
+	tape    recorder
 
 	kind     bodyKind
 	at, read int64 // of the last bytes
@@ -47,6 +48,7 @@ type body struct {
 func (b *body) begin(status int, header http.Header, at int64) error {
 	b.at = at
 	b.answer.Status, b.answer.Header = status, header
+	b.tape.head(status, header)
 	if status < 200 || status > 299 {
 		b.kind = bodyRefusal
 		b.dog.gotBytes(b.clock.Now()) // nothing is generated any more, so that silence from here on is idle
@@ -69,6 +71,7 @@ func (b *body) begin(status int, header http.Header, at int64) error {
 func (b *body) write(p []byte, at, read, now int64) (over bool, err error) {
 	b.at, b.read = at, read
 	b.dog.gotBytes(now)
+	b.tape.part(p, at, read)
 	b.answer.BodyBytes += int64(len(p))
 	switch b.kind {
 	case bodyStream:
@@ -91,6 +94,7 @@ func (b *body) write(p []byte, at, read, now int64) (over bool, err error) {
 
 // end tells that the body is complete.
 func (b *body) end() error {
+	b.tape.whole = true
 	switch b.kind {
 	case bodyStream:
 		_, err := b.deliver(b.buffer.framer.Close)
@@ -104,6 +108,9 @@ func (b *body) end() error {
 
 // judge says what an error that ended the answer is worth. The body of a refusal may break off: the status has told the outcome.
 func (b *body) judge(err error) error {
+	if b.tape.broken == nil {
+		b.tape.broken = err
+	}
 	if b.kind == bodyRefusal && b.answer.Status != 0 {
 		return nil
 	}

@@ -25,8 +25,11 @@ func classify(ctx context.Context, err error, t *trace, header bool) (class metr
 		}
 		return expired.class, false
 	}
+	overdue := errors.Is(context.Cause(ctx), context.DeadlineExceeded) // for the caller, which is a limit as total is
 	switch {
-	case late: // whoever gives out credentials takes too long
+	case overdue && asked:
+		return metrics.ErrTimeoutTotal, false
+	case late, overdue: // whoever gives out credentials takes too long
 		return metrics.ErrClientInternal, false
 	case ctx.Err() != nil:
 		return "", true

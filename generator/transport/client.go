@@ -56,6 +56,9 @@ type Request struct {
 	// Abandon: close the connection AbandonAfter after the request has been written, whatever has come by then. The answer is Cancelled.
 	Abandon      bool
 	AbandonAfter time.Duration
+	// Tape takes what goes over the wire, up to TapeBytes of each body with 16 more for each read; nil = nobody wants it. It is blank.
+	Tape      *metrics.Tape
+	TapeBytes int
 }
 
 // Verdict is what a Handler says after an event.
@@ -87,6 +90,9 @@ type Answer struct {
 	Class     metrics.ErrorClass
 	Cancelled bool
 	Err       error
+
+	// CertsExpire is when the first of the certificates ends that the server has shown; zero: no handshake of TLS was made for this exchange.
+	CertsExpire time.Time
 
 	ConnObtained, ConnReused bool
 	BodyBytes                int64
@@ -121,7 +127,8 @@ func (c *Client) Do(ctx context.Context, request *Request, timeline *metrics.Tim
 		buffer.reset()
 		c.buffers.Put(buffer)
 	}()
-	b := &body{clock: c.clock, limit: c.config.MaxBodyBytes, dog: dog, handler: handler, answer: &answer, buffer: buffer, payload: request.Body}
+	b := &body{clock: c.clock, limit: c.config.MaxBodyBytes, dog: dog, handler: handler, answer: &answer, buffer: buffer, payload: request.Body, tape: newRecorder(request)}
+	defer func() { b.tape.finish(ctx, request, err) }() // also if the handler panics
 
 	err = c.carrier.carry(ctx, req, tracer, b, timeline)
 	tracer.finish(timeline, &answer)

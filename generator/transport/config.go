@@ -3,6 +3,8 @@
 package transport
 
 import (
+	"net"
+	"reflect"
 	"time"
 
 	promconfig "github.com/prometheus/common/config"
@@ -48,8 +50,31 @@ type Config struct {
 	Timeouts      Timeouts
 	MaxEventBytes int64 // one event of a stream
 	MaxBodyBytes  int64 // a whole answer
-	// Credential is asked before each request for the header that authenticates it; nil = none.
-	Credential Credential
+	// Credential is asked before each request for the header that authenticates it; nil = none. CredentialKey differs where credentials do,
+	// and tells nothing else of them.
+	Credential    Credential
+	CredentialKey string
+	// Guard is asked before each connection; nil = all are allowed. Resolver looks names up; nil = as the system does.
+	Guard    Guard
+	Resolver *net.Resolver
+}
+
+// Same tells whether two clients do the same. Functions cannot be compared: of credentials the keys are, a guard or a resolver is only the same as
+// none.
+func (c *Config) Same(other *Config) bool {
+	known := c.Guard == nil && other.Guard == nil && c.Resolver == other.Resolver && (c.Credential == nil) == (other.Credential == nil)
+	return known && reflect.DeepEqual(c.values(), other.values())
+}
+
+// values is the configuration without functions, and without what it only keeps for itself.
+func (c *Config) values() Config {
+	values := *c
+	values.Credential, values.Guard, values.Resolver = nil, nil, nil
+	p := &c.HTTP.ProxyConfig
+	values.HTTP.ProxyConfig = promconfig.ProxyConfig{
+		ProxyURL: p.ProxyURL, NoProxy: p.NoProxy, ProxyFromEnvironment: p.ProxyFromEnvironment, ProxyConnectHeader: p.ProxyConnectHeader,
+	}
+	return values
 }
 
 // Credential gives the header that authenticates a request, e.g. ("Authorization", "Bearer …"). It must be cheap.

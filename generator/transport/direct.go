@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -123,22 +125,22 @@ const maxKeptBytes = 1 << 20
 
 // connect opens a connection.
 func (d *direct) connect(ctx context.Context, t *trace, ready authorized) (*link, error) {
-	dialler := &net.Dialer{}
-	if d.poller != nil {
-		dialler.Control = stamp
-	}
-	host, port, err := hostPort(ready.request)
+	to, err := destinationOf(ready.request)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := dialler.DialContext(t.dialling(ctx), "tcp", net.JoinHostPort(host, port))
+	var also func(network, address string, raw syscall.RawConn) error
+	if d.poller != nil {
+		also = stamp
+	}
+	conn, err := d.config.dialler(to, also).DialContext(t.dialling(ctx), "tcp", net.JoinHostPort(to.host, strconv.Itoa(int(to.port))))
 	if err != nil {
 		return nil, err
 	}
 	l := &link{under: &lower{conn}, stamps: stampClock{clock: d.clock}}
 	l.conn = l.under
 	if ready.request.URL.Scheme == "https" {
-		if err = l.secure(ctx, t, ready.tls, host); err != nil {
+		if err = l.secure(ctx, t, ready.tls, to.host); err != nil {
 			_ = conn.Close()
 			return nil, err
 		}
@@ -164,7 +166,7 @@ func (l *link) secure(ctx context.Context, t *trace, settings *tls.Config, host 
 	l.conn = l.tls
 	t.setFirst(&t.timeline.TLSStart)
 	err := l.tls.HandshakeContext(ctx)
-	t.handshakeDone(err)
+	t.handshakeDone(l.tls.ConnectionState(), err)
 	return err
 }
 

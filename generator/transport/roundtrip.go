@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 
 	promconfig "github.com/prometheus/common/config"
 
@@ -15,15 +16,24 @@ import (
 
 // roundTripper has net/http carry the exchanges. The return of a read is the instant of arrival.
 type roundTripper struct {
-	clock *metrics.SystemClock
-	next  http.RoundTripper
+	config *Config
+	clock  *metrics.SystemClock
+	next   http.RoundTripper
+	proxy  func(*http.Request) (*url.URL, error) // nil = there is none
 }
 
 func newRoundTripper(config *Config, clock *metrics.SystemClock) (*roundTripper, error) {
 	// net/http goes on dialling when the exchange has given up, for one to come. Where nothing answers, these dials would pile up for the
 	// minutes that the system tries. The limit is beyond that of the exchange, which names the class.
-	dialler := &net.Dialer{Timeout: 2 * config.Timeouts.Connect}
-	options := []promconfig.HTTPClientOption{promconfig.WithIdleConnTimeout(idleTimeout), promconfig.WithDialContextFunc(dialler.DialContext)}
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialler := &net.Dialer{} // to where a token is asked for
+		if to, ok := ctx.Value(destinationKey{}).(destination); ok {
+			dialler = config.dialler(to, nil)
+		}
+		dialler.Resolver, dialler.Timeout = config.Resolver, 2*config.Timeouts.Connect
+		return dialler.DialContext(ctx, network, address)
+	}
+	options := []promconfig.HTTPClientOption{promconfig.WithIdleConnTimeout(idleTimeout), promconfig.WithDialContextFunc(dial)}
 	config.HTTP.EnableHTTP2 = config.Version == HTTP2
 	if config.Reuse != KeepAlive {
 		options = append(options, promconfig.WithKeepAlivesDisabled())
@@ -32,7 +42,7 @@ func newRoundTripper(config *Config, clock *metrics.SystemClock) (*roundTripper,
 	if err != nil {
 		return nil, err
 	}
-	return &roundTripper{clock: clock, next: next}, nil
+	return &roundTripper{config: config, clock: clock, next: next, proxy: config.HTTP.Proxy()}, nil
 }
 
 // Close implements carrier.
@@ -46,6 +56,11 @@ func (r *roundTripper) Close() {
 func (r *roundTripper) carry(ctx context.Context, request *http.Request, t *trace, b *body, timeline *metrics.Timeline) error {
 	body := newPayload(b.payload)
 	defer body.release()
+	timeline.End = timeline.Start
+	ctx, err := r.config.guarded(ctx, request, r.proxy)
+	if err != nil {
+		return err
+	}
 	request = request.WithContext(t.roundTrip(ctx))
 	request.Body = body
 	timeline.Start = r.clock.Now()

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net/http/httptrace"
 	"sync"
+	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
@@ -21,6 +22,8 @@ type trace struct {
 	obtained bool
 	reused   bool
 	tlsError error
+	// certsExpire is when the first certificate ends that the server has shown.
+	certsExpire time.Time
 	// late: net/http tells of the write from a goroutine of its own, with HTTP/2 perhaps after the answer. Whoever was answered has asked, unless the
 	// write is known to have failed.
 	late bool
@@ -71,7 +74,7 @@ func (t *trace) roundTrip(ctx context.Context) context.Context {
 	hooks := t.dialHooks()
 	hooks.GetConn = func(string) { t.set(&tl.ConnStart) }
 	hooks.TLSHandshakeStart = func() { t.setFirst(&tl.TLSStart) }
-	hooks.TLSHandshakeDone = func(_ tls.ConnectionState, err error) { t.handshakeDone(err) }
+	hooks.TLSHandshakeDone = t.handshakeDone
 	hooks.GotConn = func(info httptrace.GotConnInfo) { t.got(info.Reused) }
 	t.late = true
 	hooks.WroteRequest = func(info httptrace.WroteRequestInfo) {
@@ -87,14 +90,21 @@ func (t *trace) roundTrip(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, hooks)
 }
 
-func (t *trace) handshakeDone(err error) {
+func (t *trace) handshakeDone(state tls.ConnectionState, err error) {
 	if err == nil {
 		t.setFirst(&t.timeline.TLSDone)
-		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.tlsError = err
+	if err != nil {
+		t.tlsError = err
+		return
+	}
+	for _, certificate := range state.PeerCertificates {
+		if end := certificate.NotAfter; t.certsExpire.IsZero() || end.Before(t.certsExpire) {
+			t.certsExpire = end
+		}
+	}
 }
 
 // got notes that there is a connection.
@@ -137,6 +147,7 @@ func (t *trace) finish(into *metrics.Timeline, answer *Answer) {
 		into.DNSStart, into.DNSDone = from.DNSStart, from.DNSDone
 		into.ConnectStart, into.ConnectDone = from.ConnectStart, from.ConnectDone
 		into.TLSStart, into.TLSDone = from.TLSStart, from.TLSDone
+		answer.CertsExpire = t.certsExpire
 	}
 	if into.FirstByte != 0 {
 		// A pooled connection may hold bytes that came before the request. They are taken for its answer, which cannot precede it.

@@ -3,7 +3,6 @@ package genai_test
 import (
 	"testing"
 
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -21,11 +20,8 @@ func BenchmarkFinished(b *testing.B) {
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			const gaps = 200
-			meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
 			tracers := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(genai.IDs{}), sdktrace.WithSampler(sdktrace.AlwaysSample()))
-			o, err := genai.New(genai.Options{
-				Semconv: "1.41", Targets: []genai.Target{chat}, Clock: metrics.NewSystemClock(), Meter: meters.Meter("test"), Tracer: tracers.Tracer("test"),
-			})
+			o, err := genai.New(genai.Options{Settings: genai.Settings{Semconv: "1.41", Targets: []genai.Target{chat}}, Clock: metrics.NewSystemClock(), Tracer: always(tracers.Tracer("test"))})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -6,12 +6,17 @@
 package genai
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
-	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/sdk/metric/exemplar"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -23,73 +28,164 @@ type Target struct {
 	Provider                                 string // as configured; "" = by the endpoint's protocol
 }
 
-// Options configure an Observer.
-type Options struct {
+// Settings are what a reload may change.
+type Settings struct {
 	Semconv string // "1.41", "genai-0.1" or "none"
 	Targets []Target
-	// SLOs are all objectives of the configuration: histograms that /metrics has too have the same boundaries as there, their limits included.
-	SLOs   []metrics.SLO
-	Clock  *metrics.SystemClock
-	Meter  metric.Meter // nil = no instruments
-	Tracer trace.Tracer // nil = no spans
+	// SLOs are all objectives of the configuration: histograms that /metrics has too have the same boundaries as there, their limits included. A
+	// target that is observed already keeps those that it had.
+	SLOs []metrics.SLO
+}
+
+// Options configure an Observer.
+type Options struct {
+	Settings
+
+	Clock *metrics.SystemClock
+	// Tracer gives what makes spans now, or nil if none are wanted; nil = none ever are.
+	Tracer func() trace.Tracer
+	// Exemplars says which values are worth one; nil = those of spans that are sent.
+	Exemplars exemplar.Filter
 }
 
 // Observer implements generator.Observer.
 type Observer struct {
-	clock   *metrics.SystemClock
-	tracer  trace.Tracer
-	targets map[string]*observed
+	clock     *metrics.SystemClock
+	tracer    func() trace.Tracer
+	exemplars exemplar.Filter
+	targets   atomic.Pointer[map[string]*observed] // replaced, never changed
+
+	mu      sync.Mutex // held while the targets change or are collected
+	told    map[string]bool
+	leaving map[string]bool // those of them for which Remove was called
+	retired []*measured     // targets that are gone, until they have been collected once more
 }
 
-// observed is a target with everything about it that does not change. Either may be nil.
+// maxRetired bounds the targets that are gone and have not been collected.
+const maxRetired = 1000
+
+// observed is a target with everything about it that does not change.
 type observed struct {
-	measured *measured
+	target   Target
+	semconv  string
+	measured *measured // nil = no instruments
 	traced   *traced
 }
 
-// New makes the instruments.
+// New makes one.
 func New(o Options) (*Observer, error) {
-	g, known := generations[o.Semconv]
-	if !known && o.Semconv != none {
-		return nil, fmt.Errorf("semconv must be one of %s, got %q", strings.Join(append(slices.Sorted(maps.Keys(generations)), none), ", "), o.Semconv)
+	observer := &Observer{clock: o.Clock, tracer: o.Tracer, exemplars: o.Exemplars}
+	if observer.exemplars == nil {
+		observer.exemplars = exemplar.TraceBasedFilter
 	}
-	var all *instruments
-	if known && o.Meter != nil {
-		var err error
-		if all, err = newInstruments(o.Meter, &g, o.SLOs); err != nil {
-			return nil, err
-		}
-	}
-	if !known {
-		g = generations[defaultGeneration] // of which spans are
-	}
-	observer := &Observer{clock: o.Clock, tracer: o.Tracer, targets: make(map[string]*observed, len(o.Targets))}
-	for i := range o.Targets {
-		t := &o.Targets[i]
-		d := dialectOf(t.EndpointType)
-		attributes, target := attributesOf(t, d), &observed{}
-		if all != nil {
-			target.measured = all.of(d, attributes)
-		}
-		if o.Tracer != nil {
-			target.traced = newTraced(t, d, &g, attributes)
-		}
-		observer.targets[t.Name] = target
+	observer.targets.Store(&map[string]*observed{})
+	if err := observer.Apply(o.Settings); err != nil {
+		return nil, err
 	}
 	return observer, nil
 }
 
+// Apply changes the targets. Those that are the same as before go on counting; others begin at zero. Targets that it is not told of are observed until
+// they are removed: their last requests are not over. The only error is that of conventions that are not known; then nothing has changed.
+func (o *Observer) Apply(s Settings) error {
+	g, known := generations[s.Semconv]
+	if !known {
+		if s.Semconv != none {
+			return fmt.Errorf("semconv must be one of %s, got %q", strings.Join(append(slices.Sorted(maps.Keys(generations)), none), ", "), s.Semconv)
+		}
+		g = generations[defaultGeneration] // of which spans are
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before, next, told := *o.targets.Load(), map[string]*observed{}, map[string]bool{}
+	for i := range s.Targets {
+		t := s.Targets[i]
+		told[t.Name] = true
+		if old := before[t.Name]; old != nil && old.target == t && old.semconv == s.Semconv {
+			next[t.Name] = old
+			continue
+		}
+		d := dialectOf(t.EndpointType)
+		attributes := attributesOf(&t, d)
+		made := &observed{target: t, semconv: s.Semconv, traced: newTraced(&t, d, &g, attributes)}
+		if known {
+			var err error
+			if made.measured, err = newMeasured(&g, s.SLOs, o.exemplars, d, attributes); err != nil {
+				return err
+			}
+		}
+		next[t.Name] = made
+	}
+	for name, t := range before {
+		if !told[name] && !o.leaving[name] {
+			next[name] = t
+		}
+	}
+	o.told, o.leaving = told, map[string]bool{}
+	o.replace(next)
+	return nil
+}
+
+// Remove ends a target. One that Apply was last told of stays until that changes: its name has been given again, or the change that leaves it out is
+// still to come.
+func (o *Observer) Remove(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.told[name] {
+		o.leaving[name] = true
+		return
+	}
+	next := maps.Clone(*o.targets.Load())
+	delete(next, name)
+	o.replace(next)
+}
+
+// replace changes the targets. The caller holds mu.
+func (o *Observer) replace(next map[string]*observed) {
+	before := *o.targets.Load()
+	o.targets.Store(&next)
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if old := before[name]; old != next[name] && old.measured != nil {
+			o.retired = append(o.retired, old.measured)
+		}
+	}
+	if more := len(o.retired) - maxRetired; more > 0 {
+		o.retired = slices.Clone(o.retired[more:])
+	}
+}
+
+// Metrics are the values of all instruments since each target began. gone are the last ones of targets that are gone since the last call; a target that
+// came back may have the same attributes.
+func (o *Observer) Metrics(ctx context.Context) (now, gone []metricdata.Metrics, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	retired, targets := o.retired, *o.targets.Load()
+	o.retired = nil
+	var all []*measured
+	for _, name := range slices.Sorted(maps.Keys(targets)) {
+		if m := targets[name].measured; m != nil {
+			all = append(all, m)
+		}
+	}
+	now, err = collect(ctx, all)
+	gone, failure := collect(ctx, retired)
+	return now, gone, errors.Join(err, failure)
+}
+
 // Finished implements generator.Observer.
 func (o *Observer) Finished(target string, r *metrics.Record, m *metrics.Measures, _ []metrics.Verdict) {
-	t := o.targets[target]
+	t := (*o.targets.Load())[target]
 	if t == nil {
 		return
 	}
 	if t.measured != nil && !r.Warmup {
 		t.measured.record(r, m)
 	}
-	if t.traced != nil && r.Trace.Sampled {
-		t.traced.send(o.tracer, o.clock, r, m)
+	if o.tracer == nil || !r.Trace.Sampled {
+		return
+	}
+	if tracer := o.tracer(); tracer != nil {
+		t.traced.send(tracer, o.clock, r, m)
 	}
 }
 

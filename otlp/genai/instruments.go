@@ -8,6 +8,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	"go.opentelemetry.io/otel/semconv/v1.41.0/genaiconv"
 	"go.opentelemetry.io/otel/trace"
@@ -78,8 +80,11 @@ func boundsOf(name string, slos []metrics.SLO) []float64 {
 	return table[at].Boundaries(slos)
 }
 
-// measured are the instruments of a target, each with its attributes: as a list, because that is what they take, and made once.
+// measured are the instruments of a target, each with its attributes: as a list, because that is what they take, and made once. They are its own, with
+// a reader of their own: instruments never forget attributes that they were once given, so a target is forgotten together with them.
 type measured struct {
+	reader *sdkmetric.ManualReader
+
 	duration, firstChunk, perChunk metric.Float64Histogram
 	input, output                  measuredTokens
 
@@ -95,7 +100,21 @@ type measuredTokens struct {
 	sum     []metric.AddOption
 }
 
-// of makes those of a target with these attributes.
+// newMeasured makes those of a target with these attributes, all at zero.
+func newMeasured(g *generation, slos []metrics.SLO, exemplars exemplar.Filter, d dialect, attributes []attribute.KeyValue) (*measured, error) {
+	reader := sdkmetric.NewManualReader()
+	// The limit that the SDK has by itself would fold what is beyond it into one set. There are no more sets than classes of errors.
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithCardinalityLimit(0), sdkmetric.WithExemplarFilter(exemplars))
+	all, err := newInstruments(provider.Meter(""), g, slos)
+	if err != nil {
+		return nil, err
+	}
+	out := all.of(d, attributes)
+	out.reader = reader
+	return out, nil
+}
+
+// of gives those that a target needs.
 func (i *instruments) of(d dialect, attributes []attribute.KeyValue) *measured {
 	with := func(more attribute.KeyValue) metric.MeasurementOption {
 		if !more.Valid() {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
@@ -120,13 +119,13 @@ func TestInstrumentsTakeWhatTheConventionsSay(t *testing.T) {
 	} {
 		t.Run(semconv, func(t *testing.T) {
 			t.Parallel()
-			o, reader := observe(t, genai.Options{Semconv: semconv, Targets: []genai.Target{chat}})
+			o := observe(t, genai.Options{Settings: genai.Settings{Semconv: semconv, Targets: []genai.Target{chat}}})
 			for _, r := range script() {
 				finish(o, "open", r)
 			}
 			finish(o, "a target that is not there", answered())
 			o.Dropped("open", metrics.DropInFlight, 1)
-			if diff := cmp.Diff(want, collected(t, reader)); diff != "" {
+			if diff := cmp.Diff(want, collected(t, o)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -140,7 +139,7 @@ func TestWhatGeneratesNothingIsNoInference(t *testing.T) {
 	})
 	target := chat
 	target.EndpointType = "embeddings"
-	o, reader := observe(t, genai.Options{Semconv: "genai-0.1", Targets: []genai.Target{target}})
+	o := observe(t, genai.Options{Settings: genai.Settings{Semconv: "genai-0.1", Targets: []genai.Target{target}}})
 	finish(o, "open", vectors)
 	attributes := strings.Replace(chatAttributes, "=chat", "=embeddings", 1)
 	counted := strings.Replace(attributes, "server.address", "gen_ai.token.modality=unknown server.address", 1)
@@ -149,7 +148,7 @@ func TestWhatGeneratesNothingIsNoInference(t *testing.T) {
 		"gen_ai.client.inference.operation.input_tokens, {token}": "\n{" + attributes + "} 1 values, sum 100, ≤ 256: 1",
 		"gen_ai.client.inference.usage.input_tokens, {token}":     "\n{" + counted + "} 100",
 	}
-	if diff := cmp.Diff(want, collected(t, reader)); diff != "" {
+	if diff := cmp.Diff(want, collected(t, o)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -158,14 +157,14 @@ func TestWhatGeneratesNothingIsNoInference(t *testing.T) {
 func TestBoundariesAreThoseOfMetrics(t *testing.T) {
 	t.Parallel()
 	slos := []metrics.SLO{{Name: "s", Thresholds: []metrics.Threshold{{Metric: metrics.SLOTimeToFirstToken, Limit: float64(260 * ms)}}}}
-	o, reader := observe(t, genai.Options{Semconv: "1.41", Targets: []genai.Target{chat}, SLOs: slos})
+	o := observe(t, genai.Options{Settings: genai.Settings{Semconv: "1.41", Targets: []genai.Target{chat}, SLOs: slos}})
 	finish(o, "open", answered())
 	shown := map[string][]float64{}
 	for _, s := range metrics.Table() {
 		shown[s.Name] = s.Boundaries(slos)
 	}
 	got := map[string][]float64{}
-	for _, m := range gathered(t, reader) {
+	for _, m := range gathered(t, o) {
 		if h, ok := m.Data.(metricdata.Histogram[float64]); ok {
 			got[m.Name] = h.DataPoints[0].Bounds
 		}
@@ -187,7 +186,7 @@ func TestBoundariesAreThoseOfMetrics(t *testing.T) {
 func TestExemplarsAreOfSpansThatAreSent(t *testing.T) {
 	t.Parallel()
 	sent := metrics.Trace{ID: [16]byte{1, 15: 2}, Span: [8]byte{3, 7: 4}, Sampled: true}
-	o, reader := observe(t, genai.Options{Semconv: "genai-0.1", Targets: []genai.Target{chat}})
+	o := observe(t, genai.Options{Settings: genai.Settings{Semconv: "genai-0.1", Targets: []genai.Target{chat}}})
 	finish(o, "open", but(func(r *metrics.Record) { r.Trace = sent }))
 	finish(o, "open", but(func(r *metrics.Record) {
 		r.Trace = metrics.Trace{ID: [16]byte{9}, Span: [8]byte{9}}
@@ -195,7 +194,7 @@ func TestExemplarsAreOfSpansThatAreSent(t *testing.T) {
 	}))
 	want := map[string][]string{}
 	got := map[string][]string{}
-	for _, m := range gathered(t, reader) {
+	for _, m := range gathered(t, o) {
 		want[m.Name] = []string{"01000000000000000000000000000002 0300000000000004"}
 		got[m.Name] = slices.Compact(slices.Sorted(slices.Values(exemplars(m.Data))))
 	}
@@ -221,16 +220,14 @@ func exemplars(data metricdata.Aggregation) (out []string) {
 func TestAnUnknownGenerationIsRefused(t *testing.T) {
 	t.Parallel()
 	const want = `semconv must be one of 1.41, genai-0.1, none, got "1.42"`
-	if _, err := genai.New(genai.Options{Semconv: "1.42"}); err == nil || err.Error() != want {
+	if _, err := genai.New(genai.Options{Settings: genai.Settings{Semconv: "1.42"}}); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
-// observe makes an observer whose instruments are read by hand.
-func observe(tb testing.TB, o genai.Options) (*genai.Observer, *sdkmetric.ManualReader) {
+// observe makes an observer.
+func observe(tb testing.TB, o genai.Options) *genai.Observer {
 	tb.Helper()
-	reader := sdkmetric.NewManualReader()
-	o.Meter = sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter("test")
 	if o.Clock == nil {
 		o.Clock = metrics.NewSystemClock()
 	}
@@ -238,7 +235,7 @@ func observe(tb testing.TB, o genai.Options) (*genai.Observer, *sdkmetric.Manual
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return observer, reader
+	return observer
 }
 
 // finish hands a record over as the generator does.
@@ -247,23 +244,26 @@ func finish(o *genai.Observer, target string, r *metrics.Record) {
 	o.Finished(target, r, &m, nil)
 }
 
-func gathered(t *testing.T, reader sdkmetric.Reader) (out []metricdata.Metrics) {
+func gathered(t *testing.T, o *genai.Observer) []metricdata.Metrics {
 	t.Helper()
-	var all metricdata.ResourceMetrics
-	if err := reader.Collect(t.Context(), &all); err != nil {
+	now, _, err := o.Metrics(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, scope := range all.ScopeMetrics {
-		out = append(out, scope.Metrics...)
-	}
-	return out
+	return now
 }
 
 // collected says what was measured: a line for each point of an instrument, by its name and unit.
-func collected(t *testing.T, reader sdkmetric.Reader) map[string]string {
+func collected(t *testing.T, o *genai.Observer) map[string]string {
+	t.Helper()
+	return valuesOf(t, gathered(t, o))
+}
+
+// valuesOf is the same of metrics.
+func valuesOf(t *testing.T, all []metricdata.Metrics) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, m := range gathered(t, reader) {
+	for _, m := range all {
 		var lines []string
 		switch data := m.Data.(type) {
 		case metricdata.Histogram[float64]:

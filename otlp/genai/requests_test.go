@@ -53,7 +53,7 @@ func TestSpansAreThoseThatServersWereTold(t *testing.T) {
 	t.Cleanup(server.Close)
 	clock := metrics.NewSystemClock()
 	tr, kept := tracer(t)
-	o, reader := observe(t, genai.Options{Semconv: "1.41", Clock: clock, Tracer: tr, Targets: []genai.Target{{Name: "open", URL: server.URL, EndpointType: "chat"}}})
+	o := observe(t, genai.Options{Settings: genai.Settings{Semconv: "1.41", Targets: []genai.Target{{Name: "open", URL: server.URL, EndpointType: "chat"}}}, Clock: clock, Tracer: always(tr)})
 	const requests = 40
 	send(t, server.URL, requests, generator.Deps{Clock: clock, Trace: genai.NewTraces(.5, rand.Uint64), Observer: o})
 	got := map[string]bool{}
@@ -70,7 +70,7 @@ func TestSpansAreThoseThatServersWereTold(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-headers +spans):\n%s", diff)
 	}
-	if names := slices.Sorted(maps.Keys(collected(t, reader))); len(names) != 4 {
+	if names := slices.Sorted(maps.Keys(collected(t, o))); len(names) != 4 {
 		t.Errorf("instruments with values: %q, want all 4", names)
 	}
 }

@@ -27,11 +27,14 @@ func tracer(tb testing.TB) (trace.Tracer, *tracetest.InMemoryExporter) {
 	return provider.Tracer("test"), kept
 }
 
+// always is one tracer.
+func always(t trace.Tracer) func() trace.Tracer { return func() trace.Tracer { return t } }
+
 // spansOf are those of requests that ended so.
 func spansOf(t *testing.T, semconv string, target genai.Target, clock *metrics.SystemClock, records ...*metrics.Record) tracetest.SpanStubs {
 	t.Helper()
 	tr, kept := tracer(t)
-	o, err := genai.New(genai.Options{Semconv: semconv, Targets: []genai.Target{target}, Clock: clock, Tracer: tr})
+	o, err := genai.New(genai.Options{Settings: genai.Settings{Semconv: semconv, Targets: []genai.Target{target}}, Clock: clock, Tracer: always(tr)})
 	if err != nil {
 		t.Fatal(err)
 	}

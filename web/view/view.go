@@ -1,5 +1,5 @@
-// Package view is what the pages and the API show: plain values, the same for both, times in UTC and durations in seconds. Nothing here
-// computes anything or knows where it comes from.
+// Package view is what the pages and the API show, and what they ask for it: plain values, the same for both, times in UTC and durations in
+// seconds. Nothing here computes anything or knows where it comes from.
 //
 // The JSON names are those of the API v1 and only ever added to (docs/openapi.yml).
 package view

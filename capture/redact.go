@@ -1,0 +1,81 @@
+package capture
+
+import (
+	"bytes"
+
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
+)
+
+// Redactor knows the secrets of the configuration: *secret.Redactor.
+type Redactor interface {
+	// Blot writes over each of them in p and leaves all other bytes where they are.
+	Blot(p []byte)
+}
+
+// redact removes secrets, first of all those that stand in headers and fields whose names say so. What is removed from a body is written over, so that
+// lengths, and with them the places where reads ended, stay what they were.
+func (c *Capture) redact(r Redactor, request, answer map[string][]string) {
+	c.RequestHeader, c.Header = redactHeader(r, request), redactHeader(r, answer)
+	blotFields(c.RequestBody)
+	r.Blot(c.RequestBody)
+	r.Blot(c.Body)
+	c.URL, c.Detail = blotted(r, c.URL), blotted(r, c.Detail)
+}
+
+func blotted(r Redactor, text string) string {
+	p := []byte(text)
+	r.Blot(p)
+	return string(p)
+}
+
+// redactHeader gives a copy that may be shown.
+func redactHeader(r Redactor, header map[string][]string) map[string][]string {
+	out := make(map[string][]string, len(header))
+	for name, values := range header {
+		shown := make([]string, len(values))
+		for i, value := range values {
+			switch {
+			case secret.SensitiveHeader(name):
+				shown[i] = secret.Mask
+			case name == "Location", name == "Content-Location", name == "Referer":
+				shown[i] = blotted(r, secret.RedactURL(value))
+			default:
+				shown[i] = blotted(r, value)
+			}
+		}
+		out[name] = shown
+	}
+	return out
+}
+
+// maxFieldName is the longest name of a field that is looked at.
+const maxFieldName = 64
+
+// blotFields writes over texts in the JSON of a request whose names say that they are secrets: what users pass on to the server may hold a
+// credential that nobody declared as one. In a prompt quotes are escaped, so that it holds no fields.
+func blotFields(body []byte) {
+	for at := 0; ; {
+		next := bytes.Index(body[at:], []byte(`":"`)) // as this program writes it
+		if next < 0 {
+			return
+		}
+		end := at + next
+		at = end + len(`":"`)
+		begin := bytes.LastIndexByte(body[max(0, end-maxFieldName-1):end], '"')
+		if begin < 0 {
+			continue
+		}
+		name := body[max(0, end-maxFieldName-1)+begin+1 : end]
+		if !secret.SensitiveHeader(string(name)) {
+			continue
+		}
+		for at < len(body) && body[at] != '"' {
+			if body[at] == '\\' && at+1 < len(body) {
+				body[at] = '*'
+				at++
+			}
+			body[at] = '*'
+			at++
+		}
+	}
+}

@@ -1,0 +1,308 @@
+// Package discovery finds targets that come and go, with the packages that Prometheus finds its own with: files, HTTP, DNS, and behind the
+// build tag k8s_sd Kubernetes and its InferencePools. It gives labels; what target becomes of them is decided elsewhere.
+//
+// It must never make a target vanish because the one that tells of it failed: what was known stays.
+//
+// To add a mechanism: a field in Mechanisms and a line in its method Configs.
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	sd "github.com/prometheus/prometheus/discovery"
+	"github.com/prometheus/prometheus/discovery/targetgroup"
+)
+
+const (
+	// throttle is the least time between two updates while many come in: a rolling restart of a fleet is one change, not hundreds.
+	throttle = time.Second
+	// endWait is how long Run waits for mechanisms to end: a lookup in DNS knows no context.
+	endWait = 2 * time.Second
+)
+
+// Deps are what the room is given.
+type Deps struct {
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer // gets prometheus_sd_*
+	// Redact takes secrets out of errors before they are logged and shown.
+	Redact func(string) string
+	// Panicked is told what a mechanism panicked with, before it is made anew.
+	Panicked func(any)
+}
+
+// Discovery keeps the sets of discovered targets. Safe for concurrent use.
+type Discovery struct {
+	deps    Deps
+	metrics *sd.SDMetrics
+	manager *sd.Manager
+	cancel  context.CancelFunc // of the manager
+	changed chan struct{}
+	wake    chan struct{}  // the next expiry may be another one
+	begun   chan struct{}  // closed when there is the first set
+	running sync.WaitGroup // mechanisms
+	lastID  atomic.Uint64
+
+	applying sync.Mutex // one change at a time; locked before mu
+	started  bool       // the manager runs; under applying
+
+	mu    sync.Mutex
+	order []string        // of sets, as in the configuration
+	sets  map[string]*set // by name
+	tally tally
+}
+
+// New registers prometheus_sd_* and starts nothing.
+func New(deps Deps) (*Discovery, error) {
+	metrics, err := sd.CreateAndRegisterSDMetrics(deps.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	manager := sd.NewManager(ctx, deps.Logger, deps.Registerer, metrics, sd.Name("targets"), sd.Updatert(throttle))
+	if manager == nil { // it has logged why
+		cancel()
+		return nil, errors.New("prometheus_sd_* are registered already")
+	}
+	followKubernetesLog(deps.Logger)
+	return &Discovery{
+		deps: deps, metrics: metrics, manager: manager, cancel: cancel, sets: map[string]*set{},
+		changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), begun: make(chan struct{}),
+	}, nil
+}
+
+// Run discovers until ctx ends, and returns when nothing of it runs any more.
+func (d *Discovery) Run(ctx context.Context) {
+	defer d.cancel()
+	select {
+	case <-d.begun: // without a set there is nothing to wake up for
+	case <-ctx.Done():
+		return
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = d.manager.Run() // only ever says that its context ended
+	}()
+	d.start()
+	d.follow(ctx)
+	d.cancel()
+	for range d.manager.SyncCh() { // until its writer has ended; it waits for a reader
+	}
+	<-ended
+	d.awaitEnd()
+}
+
+// start hands what was applied before to the manager.
+func (d *Discovery) start() {
+	d.applying.Lock()
+	defer d.applying.Unlock()
+	d.started = true
+	d.handOver()
+}
+
+// follow takes what is found, and lets what vanished go when its grace is over.
+func (d *Discovery) follow(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		if wait, any := d.untilExpiry(); any {
+			timer.Reset(wait)
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case found := <-d.manager.SyncCh():
+			d.found(found)
+		case <-d.wake:
+		case <-timer.C:
+			d.expire()
+		}
+	}
+}
+
+// awaitEnd waits for the mechanisms.
+func (d *Discovery) awaitEnd() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.running.Wait()
+	}()
+	timer := time.NewTimer(endWait)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		d.deps.Logger.Warn("discovery ends before its last lookups have")
+	}
+}
+
+// found takes the groups of all sets.
+func (d *Discovery) found(groups map[string][]*targetgroup.Group) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now, changed := d.deps.Now(), false
+	for name, of := range groups {
+		if s := d.sets[name]; s != nil {
+			changed = s.sync(of, now) || changed
+		}
+	}
+	d.signal(changed)
+}
+
+func (d *Discovery) expire() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now, changed := d.deps.Now(), false
+	for _, s := range d.sets {
+		changed = s.expire(now) || changed
+	}
+	d.signal(changed)
+}
+
+// untilExpiry is the time until the grace of the next target is over; any is false if none is missing.
+func (d *Discovery) untilExpiry() (wait time.Duration, any bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var next time.Time
+	for _, s := range d.sets {
+		if at, ok := s.nextExpiry(); ok && (!any || at.Before(next)) {
+			next, any = at, true
+		}
+	}
+	return max(next.Sub(d.deps.Now()), 0), any
+}
+
+func (d *Discovery) signal(changed bool) {
+	if changed {
+		poke(d.changed)
+	}
+}
+
+// poke leaves a mark in a channel of one, if there is none yet.
+func poke(marks chan<- struct{}) {
+	select {
+	case marks <- struct{}{}:
+	default:
+	}
+}
+
+// Changed gets a value when Found has other targets than when it got the last one. Several changes may be one value.
+func (d *Discovery) Changed() <-chan struct{} { return d.changed }
+
+// Found gives all sets in the order of the configuration. Nobody may change what is in them.
+func (d *Discovery) Found() []Set {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := make([]Set, 0, len(d.order))
+	for _, name := range d.order {
+		out = append(out, d.sets[name].show())
+	}
+	return out
+}
+
+// Apply takes the sets of a configuration: Plan, and if nothing is wrong its Commit.
+func (d *Discovery) Apply(configs []SetConfig) error {
+	change, err := d.Plan(configs)
+	if err != nil {
+		return err
+	}
+	change.Commit()
+	return nil
+}
+
+// Change is what Plan prepared. It holds the room for itself until Commit or Discard, one of which must follow.
+type Change struct {
+	d    *Discovery
+	sets map[string]*plan
+	list []string
+}
+
+// plan is a set as it will be.
+type plan struct {
+	config    SetConfig
+	providers []*provider
+}
+
+// Plan makes what new sets need beside what runs. What both name stays as it is.
+func (d *Discovery) Plan(configs []SetConfig) (*Change, error) {
+	d.applying.Lock()
+	c := &Change{d: d, sets: make(map[string]*plan, len(configs))}
+	for _, config := range configs {
+		p := &plan{config: config}
+		for _, mechanism := range config.Configs {
+			one, err := d.provider(config.Name, mechanism)
+			if err != nil {
+				c.Discard()
+				return nil, fmt.Errorf("target_discovery %q: %s_sd_configs: %w", config.Name, mechanism.Name(), err)
+			}
+			p.providers = append(p.providers, one)
+		}
+		c.sets[config.Name] = p
+		c.list = append(c.list, config.Name)
+	}
+	return c, nil
+}
+
+// Discard leaves everything as it was.
+func (c *Change) Discard() { c.d.applying.Unlock() }
+
+// Commit puts the sets into effect. Targets of a set whose mechanisms are other ones now stay for its grace.
+func (c *Change) Commit() {
+	d := c.d
+	defer d.applying.Unlock()
+	d.mu.Lock()
+	now, changed, old := d.deps.Now(), len(c.list) != len(d.order), d.sets
+	d.sets = make(map[string]*set, len(c.list))
+	d.order = c.list
+	for name, p := range c.sets {
+		s, known := old[name]
+		if !known {
+			s, changed = newSet(p.config, now), true
+		}
+		s.replace(p.providers)
+		changed = s.configure(p.config, now) || changed
+		d.sets[name] = s
+	}
+	d.signal(changed)
+	d.mu.Unlock()
+	poke(d.wake)
+	if len(c.list) > 0 && !d.isBegun() {
+		close(d.begun)
+	}
+	if d.started {
+		d.handOver()
+	}
+}
+
+func (d *Discovery) isBegun() bool {
+	select {
+	case <-d.begun:
+		return true
+	default:
+		return false
+	}
+}
+
+// handOver tells the manager which mechanisms there are. Those that it has go on.
+func (d *Discovery) handOver() {
+	d.mu.Lock()
+	configs := make(map[string]sd.Configs, len(d.sets))
+	for name, s := range d.sets {
+		for _, p := range s.providers {
+			configs[name] = append(configs[name], p)
+		}
+	}
+	d.mu.Unlock()
+	_ = d.manager.ApplyConfig(maps.Clone(configs)) // what could fail was made before; it never gives an error
+}

@@ -1,0 +1,36 @@
+package history
+
+import "strings"
+
+const (
+	// maxBody bounds what is kept of a request's and of an answer's body.
+	maxBody = 16 << 10
+	// maxSecret is how long a secret can be. One that begins before the end of what is looked at is not seen whole, hence not removed.
+	maxSecret = 8 << 10
+	// maxDetail bounds the words about a failure, maxName those that a dataset or a server calls something.
+	maxDetail, maxName = 4 << 10, 256
+)
+
+// body is the beginning of a body without secrets.
+func (h *History) body(raw []byte) string {
+	whole := len(raw) <= maxBody+maxSecret
+	if !whole {
+		raw = raw[:maxBody+maxSecret]
+	}
+	text := string(raw)
+	if h.deps.Redact != nil {
+		text = h.deps.Redact(text)
+	}
+	if !whole {
+		text = text[:max(0, len(text)-maxSecret)] // half a secret may be there
+	}
+	return clip(text, maxBody)
+}
+
+// clip keeps the first bytes of a text, without half a character at its end, and lets go of the rest.
+func clip(text string, maxBytes int) string {
+	if len(text) > maxBytes {
+		text = strings.Clone(text[:maxBytes])
+	}
+	return strings.ToValidUTF8(text, "")
+}

@@ -1,0 +1,225 @@
+package history
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/web/view"
+)
+
+// target is what is remembered of one.
+type target struct {
+	held atomic.Int64 // bytes of its records, for who makes room
+
+	mu        sync.Mutex
+	forgotten bool
+	slos      []metrics.SLO
+	begun     int64 // when it was first heard of
+	at        int64 // the newest instant that was noted
+	records   records
+	samples   samples
+	points    points
+	sent      sent
+
+	finding     finding // of the newest requests, whatever the state
+	since       int64   // of its health
+	idleSince   int64   // 0 = it is not
+	lastSuccess int64   // 0 = there was none
+	last        *entry  // copies: records may let go of theirs
+	lastFailure *entry
+}
+
+func newTarget(slos []metrics.SLO, now int64) *target {
+	return &target{
+		slos: slos, begun: now, at: now, since: now, finding: finding{health: view.Unknown}, points: newPoints(now, len(slos)),
+	}
+}
+
+// publish tells how much its records take. The lock is held.
+func (t *target) publish() { t.held.Store(t.records.bytes) }
+
+// advance moves the time on; instants of different goroutines may come out of order. The lock is held.
+func (t *target) advance(to int64) {
+	t.at = max(t.at, to)
+	t.points.advance(t.at)
+}
+
+// note adds a request to the figures. The lock is held.
+func (t *target) note(r *metrics.Record, m *metrics.Measures, verdicts []metrics.Verdict) {
+	t.advance(r.Time.End)
+	t.sent.add(t.at)
+	// A warm-up is no measurement, and that we have cancelled a request says nothing about the server.
+	if r.Warmup || r.Outcome == metrics.Cancelled {
+		return
+	}
+	s := sampleOf(r, m, verdicts, len(t.slos))
+	s.at = t.at
+	t.samples.add(s)
+	t.points.now.request(&s, r, m)
+	t.judge()
+}
+
+// remember keeps the last request and the last failure apart from all others: neither may leave with the records that make room. The lock is
+// held.
+func (t *target) remember(e *entry) {
+	keep(&t.last, e)
+	switch {
+	case e.failed():
+		keep(&t.lastFailure, e)
+	case e.outcome == metrics.Success && !e.warmup:
+		t.lastSuccess = e.time.End
+	}
+}
+
+// keep copies an entry without what makes it large.
+func keep(to **entry, from *entry) {
+	if *to == nil {
+		*to = &entry{}
+	}
+	e := *to
+	missed := e.missed[:0]
+	*e = *from
+	e.missed, e.ticks, e.prompt, e.answer = missed, nil, "", ""
+	e.missed = append(e.missed, from.missed...)
+}
+
+func (t *target) dropped(reason metrics.DropReason, n, now int64) {
+	at := slices.Index(metrics.DropReasons, reason)
+	if at < 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.advance(now)
+	t.points.now.drop(at, n, t.slos)
+	t.judge()
+}
+
+// judge looks at how the target does. A health that changes has begun with what made it so. The lock is held.
+func (t *target) judge() {
+	found := t.find(t.at)
+	if found.health != t.finding.health {
+		t.since = t.at
+		if found.since != 0 {
+			t.since = found.since
+		}
+	}
+	t.finding = found
+}
+
+// setSLOs changes the objectives. What is known by a name that stays is kept.
+func (t *target) setSLOs(slos []metrics.SLO) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := make([]int, len(slos)) // index of each before; -1 = it is new
+	for i := range slos {
+		was[i] = slices.IndexFunc(t.slos, func(old metrics.SLO) bool { return old.Name == slos[i].Name })
+	}
+	t.samples.reorder(was)
+	t.points.reorder(was)
+	t.slos = slos
+}
+
+// fill completes a row. The lock is held.
+func (t *target) fill(row *view.Target, clock Clock) {
+	t.advance(clock.Now())
+	t.judge()
+	t.fillHealth(row, clock)
+	if t.last != nil {
+		row.LastRecord = t.last.shown(row.Name, clock)
+	}
+	if t.lastFailure != nil {
+		row.LastFailure = t.lastFailure.shown(row.Name, clock)
+	}
+	if t.lastSuccess != 0 {
+		row.LastSuccess = new(wall(clock, t.lastSuccess))
+	}
+	row.AchievedRate = t.sent.rate(t.begun, t.at)
+	row.Window = t.window(t.at)
+	row.SLOs = t.objectives()
+	row.Points = t.points.closed(clock)
+}
+
+func (e *entry) shown(target string, clock Clock) *view.Record { return new(e.view(target, clock)) }
+
+// fillHealth says how the target does. What is switched off cannot be ill; what rests because its requests fail is.
+func (t *target) fillHealth(row *view.Target, clock Clock) {
+	if idle := idleReason(row.State); idle != "" && (row.State != stateBackoff || t.finding.health != view.Failing) {
+		t.rest()
+		row.Health, row.Reason, row.Since = view.Idle, idle, new(wall(clock, t.idleSince))
+		return
+	}
+	t.idleSince = 0
+	row.Health, row.Reason, row.Since = t.finding.health, t.explain(), new(wall(clock, t.since))
+	if row.State == string(metrics.StateFailed) {
+		row.Health, row.Reason = view.Failing, "a fault of the exporter stopped it; it starts again by itself"
+	}
+}
+
+// rest notes that the target is idle. Nobody tells when it began: with the last request, as far as one is known.
+func (t *target) rest() {
+	if t.idleSince != 0 {
+		return
+	}
+	t.idleSince = t.at
+	if newest := t.samples.newest(); newest != nil {
+		t.idleSince = newest.at
+	}
+}
+
+// stateBackoff is the state of a target that is left alone for a while because its requests fail.
+const stateBackoff = "backoff"
+
+// idleReason says why nothing is sent in a state; "" = something is.
+func idleReason(state string) string {
+	switch state {
+	case string(metrics.StatePaused):
+		return "paused"
+	case stateBackoff:
+		return "waits after failures before it sends again"
+	case "budget":
+		return "the budget is spent"
+	case string(metrics.StateDraining):
+		return "removed; its last requests end"
+	}
+	return ""
+}
+
+// sent counts requests over the last minute.
+type sent struct {
+	cells [sentCells]int
+	cell  int64 // number of the newest cell since the epoch
+}
+
+const (
+	sentCells  = 13 // of which the newest is not complete
+	cellLength = int64(5 * time.Second)
+)
+
+func (s *sent) add(at int64) {
+	s.advance(at)
+	s.cells[s.cell%sentCells]++
+}
+
+func (s *sent) advance(at int64) {
+	now := at / cellLength
+	for range min(max(now-s.cell, 0), sentCells) {
+		s.cell++
+		s.cells[s.cell%sentCells] = 0
+	}
+	s.cell = max(s.cell, now)
+}
+
+// rate is per second, over the complete cells since begun.
+func (s *sent) rate(begun, at int64) float64 {
+	s.advance(at)
+	requests := 0
+	for i := range s.cells {
+		requests += s.cells[i]
+	}
+	oldest := max((s.cell-sentCells+1)*cellLength, begun)
+	return float64(requests) / max(metrics.Seconds(at-oldest), metrics.Seconds(cellLength))
+}

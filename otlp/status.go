@@ -1,0 +1,37 @@
+package otlp
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
+)
+
+// Values of Status.State beside the reasons for which requests fail.
+const (
+	StateOK      = "ok"
+	StateWaiting = "waiting" // nothing has been sent yet with this configuration
+)
+
+// Status is how sending goes.
+type Status struct {
+	Endpoint    string // without credentials
+	State       string
+	Detail      string        // what is wrong, without credentials
+	LastSuccess time.Time     // zero = there was none
+	Took        time.Duration // of the last export
+	Points      int           // of the last request that arrived
+}
+
+// Status tells how it goes; empty = nothing is sent.
+func (e *Exporter) Status() []Status {
+	s := e.session.Load()
+	if !s.sends() {
+		return nil
+	}
+	e.tally.mu.Lock()
+	defer e.tally.mu.Unlock()
+	out := e.tally.last
+	out.Endpoint, out.State = secret.RedactURL(s.config.Endpoint), cmp.Or(out.State, StateWaiting)
+	return []Status{out}
+}
