@@ -93,8 +93,8 @@ var clients = []string{
 	"http_clients.*", "target_discovery[].http_sd_configs[]", "target_discovery[].kubernetes_sd_configs[]", "target_discovery[].inference_pool_sd_configs[]",
 }
 
-// unavailable gives the reasons by pattern.
-func unavailable() map[string]string {
+// Refused gives, by pattern, why a key that the structs have or that users look for is not taken, whatever the build.
+func Refused() map[string]string {
 	out := map[string]string{}
 	for _, client := range clients {
 		for _, key := range secretReferences {
@@ -113,6 +113,12 @@ func unavailable() map[string]string {
 			}
 		}
 	}
+	return out
+}
+
+// unavailable gives the reasons by pattern, with those of this build.
+func unavailable() map[string]string {
+	out := Refused()
 	if discovery.Kubernetes {
 		return out
 	}

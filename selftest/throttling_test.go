@@ -115,18 +115,13 @@ func TestThrottlingWithoutAPartIsNotKnown(t *testing.T) {
 	}
 }
 
-// Whatever these files say, looking for the group comes to an end and leads to no file outside the mount.
+// Whatever these files say, what is read of them is a time.
 func FuzzThrottling(f *testing.F) {
 	f.Add("0::/\n", mounts2, stat2("250"))
 	f.Add(groups1, mounts1, stat1("1234"))
 	f.Add("0::/../../outside\n", mounts2, stat2("1"))
 	f.Add("0::a/./b//c\n", "1 2 3 / / rw - cgroup2 x rw", "throttled_usec 1")
 	f.Fuzz(func(t *testing.T, groups, mounts, stat string) {
-		for _, file := range filesOf([]byte(mounts), "", groups) {
-			if len(file) > len(mounts)+len(groups)+len("//cpu.stat") {
-				t.Errorf("%q is longer than what it was made from", file)
-			}
-		}
 		if got := findThrottling(system(groups, mounts, map[string]string{"sys/fs/cgroup/cpu.stat": stat})).read(); got.n < 0 {
 			t.Errorf("got %+v", got)
 		}

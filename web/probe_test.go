@@ -125,17 +125,17 @@ func TestThereIsNoProbeWithoutAProber(t *testing.T) {
 	}
 }
 
-// broken is a Prober that fails in a way that it should not.
-type broken struct{}
+// faulty is a Prober that fails in a way that it should not.
+type faulty struct{}
 
-func (broken) Probe(context.Context, *probe.Request) (*probe.Result, error) {
+func (faulty) Probe(context.Context, *probe.Request) (*probe.Result, error) {
 	return nil, http.ErrHandlerTimeout
 }
 
 func TestAProberThatFailsIsAFaultOfTheServer(t *testing.T) {
 	t.Parallel()
 	o := options()
-	o.Probe = NewProbe(broken{}, slog.New(slog.DiscardHandler), false)
+	o.Probe = NewProbe(faulty{}, slog.New(slog.DiscardHandler), false)
 	if w := probed(t, newHandler(t, o), http.MethodGet, "target=up", nil); w.Code != http.StatusInternalServerError {
 		t.Errorf("code %d", w.Code)
 	}

@@ -1,5 +1,5 @@
-// Command generate writes the pages of docs/ that come from code: metrics.md from the table of series, configuration.md from the
-// configuration's own structs, their defaults and the comments of their fields. So page and program cannot drift apart.
+// Command generate writes what comes from code: metrics.md from the table of series, configuration.md and the JSON Schema of a configuration from
+// its own structs, their defaults and the comments of their fields. So page, schema and program cannot drift apart.
 //
 // To add a page: one line in the table pages.
 package main
@@ -10,12 +10,13 @@ import (
 	"path/filepath"
 )
 
-//go:generate go run . ../configuration.md
+//go:generate go run . ../configuration.md ../../config/schema.json
 
 // pages are what can be written, by file name.
 var pages = map[string]func() ([]byte, error){
 	"metrics.md":       seriesPage,
 	"configuration.md": configurationPage,
+	"schema.json":      schemaPage,
 }
 
 func main() {

@@ -24,7 +24,7 @@ func newGammaIntervals(c *Config, o *Origin) func() float64 {
 		d++
 	}
 	factor := 1 / math.Sqrt(9*d)
-	return func() float64 {
+	return o.resume(func() float64 {
 		for {
 			x := random.NormFloat64()
 			v := 1 + factor*x
@@ -41,7 +41,7 @@ func newGammaIntervals(c *Config, o *Origin) func() float64 {
 			}
 			return draw
 		}
-	}
+	})
 }
 
 // shape is the shape of the intervals of gamma.

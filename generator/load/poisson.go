@@ -16,7 +16,21 @@ func newPoisson(c *Config, o *Origin, _ Recording) Process {
 }
 
 // newExponential draws exponential intervals with the mean 1.
-func newExponential(o *Origin) func() float64 { return o.random("load.poisson").ExpFloat64 }
+func newExponential(o *Origin) func() float64 { return o.resume(o.random("load.poisson").ExpFloat64) }
+
+// resume has intervals begin with what is left of the one of the load before.
+func (o *Origin) resume(draw func() float64) func() float64 {
+	if o.left == nil {
+		return draw
+	}
+	return func() float64 {
+		left := *o.left
+		if *o.left = -1; left >= 0 {
+			return left
+		}
+		return draw()
+	}
+}
 
 // random is a generator for one purpose, of this target and shard.
 func (o *Origin) random(identifier string) *rand.Rand {

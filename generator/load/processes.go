@@ -67,6 +67,9 @@ type Origin struct {
 	Shard Shard
 	// Turns is the mean number of turns of a session of the workload, which spreads the ages of users at the start; 0 is 1.
 	Turns float64
+
+	// left is the part of a random interval that the load before has left, taken once; nil = there was none.
+	left *float64
 }
 
 // never is the process of a shard to which nothing of a load belongs.

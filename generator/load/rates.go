@@ -1,5 +1,7 @@
 package load
 
+import "time"
+
 // rates is the rate that a load wants, over time: the configured one, changed by windows and the ramp.
 type rates struct {
 	wall    int64 // wall-clock time of the anchor
@@ -30,6 +32,17 @@ func (c *Config) varies() bool {
 func (r *rates) at(offset int64) float64 {
 	s := r.stretch(offset)
 	return s.hz(0)
+}
+
+// expected is the mean number of arrivals between two instants.
+func (r *rates) expected(from, to int64) (n float64) {
+	for from < to {
+		s := r.stretch(from)
+		until := min(s.until, to)
+		n += s.arrivals(time.Duration(until - from).Seconds())
+		from = until
+	}
+	return n
 }
 
 // stretch is what holds from an instant on. No stretch is longer than a day, so that a float64 of its seconds knows the nanoseconds.

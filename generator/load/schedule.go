@@ -23,24 +23,37 @@ func NewSchedule(c *Config, o *Origin, recording Recording) *Schedule {
 	return s
 }
 
-// Follow gives the arrivals of a load that takes over at the anchor of o, with a validated c. Its first one comes when the old load wanted its
-// next, unless the new one wants it sooner: so arrivals go on however often loads follow each other. Requests that the old load has begun
-// count for the new one, which is to be told of their ends.
+// Follow gives the arrivals of a load that takes over at the anchor of o, with a validated c. What is left of the running interval is not drawn
+// anew but stretched to the new rate, and evenly spaced arrivals that would come sooner do: so however often loads follow each other, there
+// is no gap. Requests that the old load has begun count for the new one, which is to be told of their ends.
 func (s *Schedule) Follow(c *Config, o *Origin, recording Recording) *Schedule {
 	origin := *o
 	origin.Seed += uint64(s.epoch) + 1 // not the same intervals over and over
+	left, known := s.left(o.Anchor)
+	if known {
+		origin.left = &left
+	}
 	next := NewSchedule(c, &origin, recording)
 	next.epoch, next.open = s.epoch+1, s.open
 	if h, ok := next.process.(heir); ok {
 		h.succeed(s.process, next.anchor-s.anchor, s.open)
 	}
-	hz, _ := next.Rate(next.anchor)
-	if h, ok := next.process.(hastener); ok && hz > 0 {
-		if at, known := s.Peek(); known {
-			h.hasten(max(0, at-next.anchor))
+	if h, ok := next.process.(hastener); ok && known && c.isEven() {
+		if hz, _ := next.Rate(next.anchor); hz > 0 {
+			h.hasten(int64(min(left/hz*1e9, horizon)))
 		}
 	}
 	return next
+}
+
+// left is how many arrivals are expected between an instant and the next one: the part of the interval that is left, in units of the mean. It
+// is only known where rates are.
+func (s *Schedule) left(now int64) (part float64, known bool) {
+	at, ok := s.Peek()
+	if s.rates == nil || !ok {
+		return 0, false
+	}
+	return s.rates.expected(max(0, now-s.anchor), at-s.anchor) * s.share, true
 }
 
 // Configure changes how late arrivals may be to that of a validated c, which wants the same arrivals.
