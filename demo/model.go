@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/demo/engine"
@@ -18,6 +19,8 @@ type model struct {
 	seed    uint64
 	start   time.Time // zero of episodes and of the background load
 	ins     *instruments
+	// injection is what somebody asked for.
+	injection atomic.Pointer[injection]
 
 	mu     sync.Mutex // guards all below, and the sequences that are in the engine
 	engine *engine.Engine
@@ -70,6 +73,9 @@ func (m *model) newJob(a *ask) *job {
 	}
 	j.seq = engine.Sequence{PromptTokens: a.promptTokens, Limit: a.limit, Emit: j.emit}
 	j.fault = draw(m.profile.Faults, time.Since(m.start), j.rng)
+	if f := m.injected(); f != nil && f.Kind != Slow {
+		j.fault = f
+	}
 	return j
 }
 
@@ -100,7 +106,11 @@ func (m *model) abandon(j *job, reason string) {
 
 // beginStep lets the engine form a batch at now and ends its step as long after from as it takes.
 func (m *model) beginStep(now, from time.Time) {
-	took, busy := m.engine.Begin(now, slowdown(m.profile.Faults, now.Sub(m.start)))
+	factor := slowdown(m.profile.Faults, now.Sub(m.start))
+	if f := m.injected(); f != nil && f.Kind == Slow {
+		factor *= f.Factor
+	}
+	took, busy := m.engine.Begin(now, factor)
 	if !busy {
 		m.due = time.Time{}
 		return

@@ -93,9 +93,10 @@ func welcome(s *session, o *daemonOptions, url, file string, listening net.Addr)
     config     %s
 
   Try:  curl -s %s%s | grep -E 'aiperf_(requests|good_requests)_total'
+  Hurt: curl -X POST '%s/faults?model=demo-steady-8b&kind=server_error&for=30s'   (kinds: slow, stall, rate_limit ...)
   Stop: Ctrl-C
 
-`, base, base, o.telemetryPath, url, file, base, o.telemetryPath)
+`, base, base, o.telemetryPath, url, file, base, o.telemetryPath, url)
 }
 
 // reachable turns the address of a listener on all interfaces into one that a browser can open.

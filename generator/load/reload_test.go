@@ -56,8 +56,8 @@ func TestArrivalsGoOnHoweverOftenLoadsFollowEachOther(t *testing.T) {
 				c.MaxCatchup++
 				s = follow(s, &c, now)
 			}
-			if n < 800 || n > 2100 { // the sooner of two waits comes more often than either
-				t.Errorf("%d arrivals in 1000 s, want one each second, or a few more", n)
+			if n < 850 || n > 1150 {
+				t.Errorf("%d arrivals in 1000 s, want one each second", n)
 			}
 		})
 	}

@@ -38,7 +38,7 @@ func (s *Schedule) Follow(c *Config, o *Origin, recording Recording) *Schedule {
 	if h, ok := next.process.(heir); ok {
 		h.succeed(s.process, next.anchor-s.anchor, s.open)
 	}
-	if h, ok := next.process.(hastener); ok && known && c.isEven() {
+	if h, ok := next.process.(hastener); ok && known && (c.isEven() || c.Mode == Probe) {
 		if hz, _ := next.Rate(next.anchor); hz > 0 {
 			h.hasten(int64(min(left/hz*1e9, horizon)))
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,16 +45,16 @@ func TestAGuardIsAskedOfTheAddressThatIsConnectedTo(t *testing.T) {
 			t.Run(way+" says "+name, func(t *testing.T) {
 				t.Parallel()
 				var connections atomic.Int64
-				url := serve(t, func(p *peer) {
+				at := serve(t, func(p *peer) {
 					connections.Add(1)
 					if p.request() != nil {
 						p.send(chunkedHead + chunk(sse("x")) + lastChunk)
 					}
 				})
-				port := url[strings.LastIndexByte(url, ':')+1:]
+				port := at[strings.LastIndexByte(at, ':')+1:]
 				g := asked{answer: answer}
 				client := newClient(t, g.guard, func(c *transport.Config) { c.Version = version })
-				got := do(t, client, url)
+				got := do(t, client, at)
 				if diff := cmp.Diff([]string{"127.0.0.1 " + port + " 127.0.0.1:" + port}, g.calls); diff != "" {
 					t.Errorf("asked (-want +got):\n%s", diff)
 				}
@@ -74,19 +75,19 @@ func TestAGuardIsAskedOfTheAddressThatIsConnectedTo(t *testing.T) {
 func TestAGuardIsAskedOfNamesWhereAProxyConnects(t *testing.T) {
 	t.Parallel()
 	var connections atomic.Int64
-	proxy := serve(t, func(p *peer) {
+	address := serve(t, func(p *peer) {
 		connections.Add(1)
 		if p.request() != nil {
 			p.send(chunkedHead + chunk(sse("x")) + lastChunk)
 		}
 	})
+	proxy, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, answer := range map[string]error{"yes": nil, "no": errNo} {
 		g := asked{answer: answer}
-		client := newClient(t, g.guard, func(c *transport.Config) {
-			if err := c.HTTP.ProxyURL.UnmarshalText([]byte(proxy)); err != nil {
-				t.Fatal(err)
-			}
-		})
+		client := newClient(t, g.guard, func(c *transport.Config) { c.HTTP.ProxyURL.URL = proxy })
 		got := do(t, client, "http://llm.example:8000")
 		if diff := cmp.Diff([]string{"llm.example 8000 invalid AddrPort"}, g.calls); diff != "" {
 			t.Errorf("%s: asked (-want +got):\n%s", name, diff)
@@ -104,11 +105,12 @@ func TestNobodyIsAskedWhereTheConfigurationHasTokensFrom(t *testing.T) {
 	t.Parallel()
 	tokens := serve(t, func(p *peer) {
 		if p.request() != nil {
-			p.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 43\r\nConnection: close\r\n\r\n" + `{"access_token":"abc","token_type":"bearer"}`)
+			const token = `{"access_token":"abc","token_type":"bearer"}`
+			p.send(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(token), token))
 		}
 	})
 	for _, version := range []transport.HTTPVersion{transport.HTTP1, transport.HTTP2} {
-		url := serve(t, func(p *peer) {
+		at := serve(t, func(p *peer) {
 			if p.request() != nil {
 				p.send(chunkedHead + chunk(sse("x")) + lastChunk)
 			}
@@ -118,10 +120,10 @@ func TestNobodyIsAskedWhereTheConfigurationHasTokensFrom(t *testing.T) {
 			c.Version = version
 			c.HTTP.OAuth2 = &promconfig.OAuth2{ClientID: "a", ClientSecret: "b", TokenURL: tokens}
 		})
-		if err := do(t, client, url).failed(); err != nil {
+		if err := do(t, client, at).failed(); err != nil {
 			t.Error(err)
 		}
-		if len(g.calls) != 1 || !strings.HasSuffix(url, g.calls[0][strings.LastIndexByte(g.calls[0], ':'):]) {
+		if len(g.calls) != 1 || !strings.HasSuffix(at, g.calls[0][strings.LastIndexByte(g.calls[0], ':'):]) {
 			t.Errorf("HTTP/%s: asked %q", version, g.calls)
 		}
 	}
@@ -131,7 +133,7 @@ func TestADeadlineOfTheCallerIsATimeout(t *testing.T) {
 	t.Parallel()
 	eachWay(t, "deadline", func(t *testing.T, way option) {
 		t.Helper()
-		url := serve(t, func(p *peer) {
+		at := serve(t, func(p *peer) {
 			p.request()
 			p.send(chunkedHead + chunk(sse("x")))
 			p.wait(nil)
@@ -139,7 +141,7 @@ func TestADeadlineOfTheCallerIsATimeout(t *testing.T) {
 		client := newClient(t, way)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
-		got := doWith(ctx, client, &transport.Request{URL: url, Header: http.Header{}, Stream: true}, func(seen) transport.Verdict {
+		got := doWith(ctx, client, &transport.Request{URL: at, Header: http.Header{}, Stream: true}, func(seen) transport.Verdict {
 			cancel(context.DeadlineExceeded)
 			return transport.Token
 		})
