@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -87,7 +88,12 @@ func TestTheSchemaAcceptsWhatIsRight(t *testing.T) {
 }
 
 // What takes more than a look at one key only Load finds: references, ranges, what excludes what, secrets, and limits of the file itself.
-var beyondSchema = []string{}
+var beyondSchema = []string{
+	"binary-tag", "client-combinations", "credential-of-target-and-client", "debug-sizes", "fit", "global-labels", "global-values", "http2-without-tls",
+	"key-with-control-character", "labels-twice", "names", "no-such-entry", "no-such-secret", "same-name-twice", "second-document", "secret-twice",
+	"size-too-large", "slo-limits", "slo-listed-twice", "slo-of-a-stream", "timeouts", "too-deep", "too-deep-by-aliases", "too-many-targets",
+	"two-credentials", "unknown-tag", "unset-variable", "urls", "utf16", "variable-not-closed", "variable-of-the-wrong-type", "variable-without-a-name",
+}
 
 func TestTheSchemaRefusesMistakesThatItCanSee(t *testing.T) {
 	t.Parallel()
@@ -105,5 +111,70 @@ func TestTheSchemaRefusesMistakesThatItCanSee(t *testing.T) {
 	slices.Sort(accepted)
 	if diff := cmp.Diff(beyondSchema, accepted); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTheSchemaHasTheKeysOfTheProgramAndNoOthers(t *testing.T) {
+	t.Parallel()
+	schema := compiled(t)
+	refused := unavailable()
+	visited := 0
+	for pattern := range allKeys(reflect.TypeFor[frame](), "") {
+		if pattern == "" || strings.Contains(pattern, ".kubernetes_sd_") || strings.Contains(pattern, ".inference_pool_sd_") {
+			continue
+		}
+		visited++
+		text, _ := fileWith(pattern)
+		text = strings.TrimSuffix(text, " 1\n") + " null\n"
+		problem, _ := checkSchema(t, schema, []byte(text))
+		told := ""
+		if problem != nil {
+			told = problem.Error()
+		}
+		isRefused := false // itself, or what it is under
+		for key := range refused {
+			isRefused = isRefused || pattern == key || strings.HasPrefix(pattern, key+".")
+		}
+		if unknown := strings.Contains(told, "additional properties"); unknown != isRefused {
+			t.Errorf("%s: refused is %v, and the schema says: %v", pattern, isRefused, problem)
+		}
+		if parent := typeOf(pattern); parent != nil && parent.Kind() == reflect.Struct && len(keysOf(parent).fields) > 0 && keysOf(parent).open == nil && !isRefused {
+			text, _ = fileWith(pattern + ".no_such_key")
+			if problem, _ := checkSchema(t, schema, []byte(text)); problem == nil || !strings.Contains(problem.Error(), "additional properties 'no_such_key'") {
+				t.Errorf("%s takes any key: %v", pattern, problem)
+			}
+		}
+	}
+	if visited < 300 {
+		t.Errorf("only %d keys were looked at", visited)
+	}
+}
+
+func TestTheSchemaKnowsWhatMayStandInTheirPlace(t *testing.T) {
+	t.Parallel()
+	schema := compiled(t)
+	for text, want := range map[string]bool{
+		"": true, "x-anchors: {any: [thing]}": true, "anchors: {any: [thing]}": false,
+		"workloads: {a: {input_tokens: 12}}": true, "workloads: {a: {input_tokens: 12.5}}": true, `workloads: {a: {input_tokens: "12"}}`: false,
+		`workloads: {a: {input_tokens: "${N}"}}`: true, "workloads: {a: {input_tokens: {mean: 12, stddev: 3}}}": true,
+		"workloads: {a: {input_tokens: {men: 12}}}": false, "workloads: {a: {input_tokens: [12]}}": false,
+		"workloads: {a: {sequence: '128,64:40;512,128:60'}}": true, "workloads: {a: {sequence: [{input_tokens: 128}]}}": true,
+		"workloads: {a: {sequence: [128]}}": false, "workloads: {a: {cache: bust}}": true, "workloads: {a: {cache: burst}}": false,
+		`workloads: {a: {cache: "${CACHE:-bust}"}}`: true, "workloads: {a: {cache: null}}": true,
+		"global: {max_in_flight: 12}": true, "global: {max_in_flight: 1.5}": false, `global: {max_in_flight: "12"}`: false,
+		`global: {max_in_flight: "${N}"}`: true, "global: {paused: yes please}": false, "global: {paused: true}": true, "global: {labels: {a: 1}}": false,
+		"loads: {a: {interval: 30s}}": true, "loads: {a: {interval: 1m30s}}": true, "loads: {a: {interval: 12.5ms}}": true,
+		"loads: {a: {interval: 30}}": false, "loads: {a: {interval: 30 s}}": false, `loads: {a: {interval: "${EVERY:-30s}"}}`: true,
+		"metrics: {removed_target_linger: 0}": true, "metrics: {removed_target_linger: 5}": false,
+		"http_clients: {a: {max_event_size: 16MiB}}": true, "http_clients: {a: {max_event_size: 16MB}}": false, "http_clients: {a: {max_event_size: 16}}": false,
+		"http_clients: {a: {http_version: '2'}}": true, "http_clients: {a: {http_version: 2}}": false,
+		"targets: [{name: a, slo: fast}]": true, "targets: [{name: a, slo: [fast, cheap]}]": true, "targets: [{name: a, slo: 1}]": false,
+		"targets: [null]": false, "targets: [{}]": false, "targets: {name: a}": false, "targets: [{name: a, seed: -1}]": false,
+		"defaults: {url: 'http://a'}": true, "defaults: {name: a}": false, "target_discovery: [{name: a, template: {url: 'http://a'}}]": false,
+	} {
+		problem, ok := checkSchema(t, schema, []byte(text))
+		if got := ok && problem == nil; got != want {
+			t.Errorf("%s: accepted is %v, want %v: %v", text, got, want, problem)
+		}
 	}
 }

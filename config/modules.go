@@ -39,6 +39,11 @@ type Module struct {
 	AllowedTargets []string `koanf:"allowed_targets" yaml:"allowed_targets,omitempty"`
 }
 
+// DefaultModule is what a module has where nothing is written.
+func DefaultModule() Module {
+	return Module{Endpoint: Endpoint{Config: endpoint.DefaultConfig()}, Timeouts: transport.DefaultTimeouts()}
+}
+
 // moduleOwner is under which name a module has its secret; no target has a colon in its name.
 func moduleOwner(name string) string { return "module:" + name }
 

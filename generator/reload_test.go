@@ -78,6 +78,8 @@ func newSite(t *testing.T, targets ...generator.TargetConfig) *site {
 	s.anchor = s.clock.Now()
 	s.deps.Removed = func(name string, series func()) {
 		series()
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.removed = append(s.removed, name)
 	}
 	generator.CarryBy(&s.deps, func(c *generator.TargetConfig) *call {
@@ -307,6 +309,13 @@ func (s *site) carriers() int {
 	return s.carried
 }
 
+// gone are the names of targets that were removed.
+func (s *site) gone() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.removed)
+}
+
 func (s *site) starts(url string) []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -349,8 +358,8 @@ func TestALabelMakesAnotherTarget(t *testing.T) {
 				if got := len(s.gather(t)["aiperf_arrivals_sent_total"].GetMetric()); got != 1 {
 					t.Errorf("series of %d targets, want 1", got)
 				}
-				if want := map[bool][]string{true: {"a"}}[next.Name != "a"]; !slices.Equal(want, s.removed) {
-					t.Errorf("told of %v, want %v: a name that lives is not removed", s.removed, want)
+				if want := map[bool][]string{true: {"a"}}[next.Name != "a"]; !slices.Equal(want, s.gone()) {
+					t.Errorf("told of %v, want %v: a name that lives is not removed", s.gone(), want)
 				}
 			})
 		})
@@ -380,12 +389,12 @@ func TestARemovedTargetDrainsAndIsThenCancelled(t *testing.T) {
 			t.Errorf("states (-want +got):\n%s", diff)
 		}
 		wait(2 * time.Second) // the last request of a has ended
-		if got := s.total(t, "aiperf_requests_total", "a"); got != 4 || len(s.removed) != 0 {
-			t.Errorf("%v requests ended, want 4; told of %v", got, s.removed)
+		if got := s.total(t, "aiperf_requests_total", "a"); got != 4 || len(s.gone()) != 0 {
+			t.Errorf("%v requests ended, want 4; told of %v", got, s.gone())
 		}
 		wait(10 * time.Second)
-		if !slices.Equal(s.removed, []string{"a"}) || s.total(t, "aiperf_requests_total", "a") != 0 {
-			t.Errorf("told of %v, want a, whose series are gone", s.removed)
+		if !slices.Equal(s.gone(), []string{"a"}) || s.total(t, "aiperf_requests_total", "a") != 0 {
+			t.Errorf("told of %v, want a, whose series are gone", s.gone())
 		}
 		wait(15 * time.Second) // 31 s after the change
 		if got := count(s.gather(t)["aiperf_requests_total"], map[string]string{"target": "b", "outcome": "cancelled"}); got != 4 {
@@ -393,8 +402,8 @@ func TestARemovedTargetDrainsAndIsThenCancelled(t *testing.T) {
 		}
 		s.balanced(t)
 		wait(10 * time.Second)
-		if !slices.Equal(s.removed, []string{"a", "b"}) || s.carriers() != 1 {
-			t.Errorf("told of %v, and %d clients are left, want 1", s.removed, s.carriers())
+		if !slices.Equal(s.gone(), []string{"a", "b"}) || s.carriers() != 1 {
+			t.Errorf("told of %v, and %d clients are left, want 1", s.gone(), s.carriers())
 		}
 	})
 }
@@ -435,8 +444,8 @@ func TestATargetThatComesBackGoesOn(t *testing.T) {
 				if got := len(s.starts("http://b")); got < 3 || got > 4 {
 					t.Errorf("%v requests to its new server", got)
 				}
-				if want := []string{"a"}; test.kept == slices.Equal(s.removed, want) {
-					t.Errorf("told of %v", s.removed)
+				if want := []string{"a"}; test.kept == slices.Equal(s.gone(), want) {
+					t.Errorf("told of %v", s.gone())
 				}
 				wait(time.Minute)
 				s.balanced(t)
@@ -671,8 +680,8 @@ func TestTargetsThatComeLaterBeginOneAfterTheOther(t *testing.T) {
 		if diff := cmp.Diff(want[:2], first[:2]); diff != "" {
 			t.Errorf("first requests (-want +got):\n%s", diff)
 		}
-		if got := len(s.starts("http://4")); got != 0 || !slices.Equal(s.removed, []string{"4"}) {
-			t.Errorf("%d requests of the removed target; told of %v", got, s.removed)
+		if got := len(s.starts("http://4")); got != 0 || !slices.Equal(s.gone(), []string{"4"}) {
+			t.Errorf("%d requests of the removed target; told of %v", got, s.gone())
 		}
 	})
 }

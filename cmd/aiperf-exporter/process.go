@@ -50,7 +50,7 @@ func (p *process) run() int {
 	var err error
 	killed := supervise(p.logger, map[os.Signal]func(){
 		syscall.SIGHUP: func() {
-			notify(systemd.SdNotifyReloading + "\n" + systemd.SdNotifyMonotonicUsec())
+			notifyReloading()
 			p.reloads.Trigger()
 		},
 		syscall.SIGUSR1: p.dump,
@@ -100,13 +100,16 @@ func (p *process) group(ctx context.Context) *rungroup.Group {
 		}
 	})
 
-	pages, endPages := context.WithCancel(context.WithoutCancel(ctx))
+	beside, endBeside := context.WithCancel(context.WithoutCancel(ctx))
 	group.Add(func() error {
-		p.handler.Run(pages)
+		var fed sync.WaitGroup
+		fed.Go(func() { p.feedWatchdog(beside) })
+		defer fed.Wait()
+		p.handler.Run(beside)
 		return nil
 	}, func(error) {
 		<-drained
-		endPages()
+		endBeside()
 	})
 
 	for _, a := range p.extra {
@@ -181,10 +184,4 @@ func (p *process) dump() {
 	if err := pprof.Lookup("goroutine").WriteTo(p.stderr, 1); err != nil {
 		p.logger.Error("goroutines could not be dumped", slog.Any("err", err))
 	}
-}
-
-// notify tells systemd, if it started this process, how it is doing.
-func notify(state string) {
-	// Without systemd there is nobody to tell, and with it nothing better to do about an error.
-	_, _ = systemd.SdNotify(false, state)
 }

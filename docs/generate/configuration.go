@@ -14,6 +14,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/otlp"
+	"github.com/aiperf-exporter/aiperf-exporter/probe"
 	"github.com/aiperf-exporter/aiperf-exporter/selftest"
 )
 
@@ -77,6 +78,8 @@ func defaultsOfBlocks(root string) (map[string]any, error) {
 	}
 	return map[string]any{
 		"global":           config.DefaultGlobal(),
+		"modules":          config.DefaultModule(),
+		"probe":            probe.DefaultConfig(),
 		"secrets":          config.Secret{},
 		"http_clients":     config.DefaultHTTPClient(),
 		"workloads":        workload.DefaultConfig(),

@@ -20,13 +20,14 @@ import (
 
 	"github.com/aiperf-exporter/aiperf-exporter/discovery"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/probe"
 	"github.com/aiperf-exporter/aiperf-exporter/series"
 )
 
 var namedVariable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)`)
 
 // foreign are the top-level keys by which the files of other programs are recognised.
-var foreign = []string{"scrape_configs"}
+var foreign = []string{"apiVersion", "scrape_configs"}
 
 // Each ```yaml block is a whole configuration that loads without a warning. "yaml fragment" is joined with the smallest example, "yaml
 // invalid" is refused with exactly what the next ```text block says, "yaml kubernetes" loads in builds with Kubernetes.
@@ -231,7 +232,7 @@ func TestSeriesExist(t *testing.T) {
 	for _, name := range recordedNames(t) {
 		known[name] = true
 	}
-	for _, s := range series.Table() {
+	for _, s := range slices.Concat(series.Table(), probe.AnswerTable()) {
 		known[s.Name] = true
 		if s.Kind == metrics.Histogram {
 			for _, suffix := range []string{"_bucket", "_count", "_sum"} {

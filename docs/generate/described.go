@@ -8,6 +8,8 @@ var fallbacks = map[string]string{
 	"targets.endpoint.type": "required",
 	"targets.seed":          "random",
 	"target_discovery.name": "required",
+	"modules.model":         "required",
+	"modules.endpoint.type": "required",
 	"collectors.gpu.source": "`auto`",
 	"length.mean":           "that of the block",
 	"length.stddev":         "`0`",

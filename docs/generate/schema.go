@@ -342,8 +342,8 @@ func readsText(t reflect.Type) bool {
 
 // fixedSchemas are those of types with a text of their own.
 var fixedSchemas = map[reflect.Type]object{
-	reflect.TypeFor[model.Duration]():  pointTo("duration"),
-	durationType:                       pointTo("duration"),
-	reflect.TypeFor[config.Size]():     pointTo("size"),
-	reflect.TypeFor[promconfig.URL]():  texts(),
+	reflect.TypeFor[model.Duration](): pointTo("duration"),
+	durationType:                      pointTo("duration"),
+	reflect.TypeFor[config.Size]():    pointTo("size"),
+	reflect.TypeFor[promconfig.URL](): texts(),
 }
