@@ -156,7 +156,7 @@ func FuzzReadGivesWhatCanBeWrittenAndPlayed(f *testing.F) {
 		}
 		NewPlayer(c, 1)
 		var written bytes.Buffer
-		if err := c.Write(&written); err != nil {
+		if err = c.Write(&written); err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
 		again, err := Read(&written)

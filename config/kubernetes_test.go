@@ -50,8 +50,8 @@ func TestMistakesOfMechanismsOfKubernetesHaveTheirPlace(t *testing.T) {
 	for name, tt := range map[string]struct{ old, new, want string }{
 		"an unknown role":          {"role: pod", "role: pot", `6:10: target_discovery[0].kubernetes_sd_configs[0].role: unknown Kubernetes SD role "pot"`},
 		"an unknown key":           {"names: [llm]", "nams: [llm]", `9:23: target_discovery[0].inference_pool_sd_configs[0].namespaces.nams: unknown key, did you mean "names"?`},
-		"two ways to one cluster":  {"- {kubeconfig_file: kube.yml}", "- {kubeconfig_file: kube.yml, api_server: http://h}", "10:10: target_discovery[0].inference_pool_sd_configs[1].api_server: api_server and kubeconfig_file exclude each other"},
-		"a reference to no secret": {"credentials: hunter22-token", "credentials_ref: x", "6:128: target_discovery[0].kubernetes_sd_configs[0].authorization.credentials_ref: not available, use the key that ends in _file"},
+		"two ways to one cluster":  {"- {kubeconfig_file: kube.yml}", "- {kubeconfig_file: kube.yml, api_server: http://h}", "10:37: target_discovery[0].inference_pool_sd_configs[1].api_server: api_server and kubeconfig_file exclude each other"},
+		"a reference to no secret": {"credentials: hunter22-token", "credentials_ref: x", "6:125: target_discovery[0].kubernetes_sd_configs[0].authorization.credentials_ref: not available, use the key that ends in _file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

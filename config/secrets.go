@@ -135,21 +135,21 @@ func (c *Config) sourceOf(t *Target) *secret.Source {
 	return c.ofTarget[t.Name]
 }
 
-// credentialKey is equal for equal credentials of a target, "" if it has none. What a file holds may change without it; a value is hashed.
+// credentialKey is equal for equal credentials of a target, sent in the same way; "" if it has none. What a file holds may change without it; a
+// value is hashed.
 func (c *Config) credentialKey(t *Target) string {
 	source := c.sourceOf(t)
-	switch {
-	case source == nil:
+	if source == nil {
 		return ""
-	case source.Path() != "":
-		return "file " + source.Path()
 	}
-	value, err := source.Value()
-	if err != nil {
-		return err.Error() // a literal has none
+	header, prefix := t.Endpoint.Credential()
+	what := "file " + source.Path()
+	if source.Path() == "" {
+		value, _ := source.Value() // a literal has no error
+		sum := sha256.Sum256([]byte(value.Reveal()))
+		what = "value " + hex.EncodeToString(sum[:])
 	}
-	sum := sha256.Sum256([]byte(value.Reveal()))
-	return "value " + hex.EncodeToString(sum[:])
+	return header + ": " + prefix + what
 }
 
 // credential gives what authenticates the requests of a target, nil if nothing does or its client does.

@@ -37,11 +37,11 @@ type Mechanisms struct {
 var MechanismKeys = []string{"file_sd_configs", "http_sd_configs", "dns_sd_configs", "kubernetes_sd_configs", "inference_pool_sd_configs"}
 
 // KubernetesKeys are those that need a build with Kubernetes.
-var KubernetesKeys = MechanismKeys[3:]
+var KubernetesKeys = []string{"kubernetes_sd_configs", "inference_pool_sd_configs"}
 
 // Configs are all mechanisms, in the order of the fields.
 func (m *Mechanisms) Configs() sd.Configs {
-	var out sd.Configs
+	out := make(sd.Configs, 0, len(m.Files)+len(m.HTTP)+len(m.DNS))
 	for i := range m.Files {
 		out = append(out, &m.Files[i])
 	}

@@ -9,9 +9,7 @@ package discovery
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,7 +92,7 @@ func (d *Discovery) Run(ctx context.Context) {
 	}()
 	d.start()
 	d.follow(ctx)
-	d.cancel()
+	d.stop()
 	for range d.manager.SyncCh() { // until its writer has ended; it waits for a reader
 	}
 	<-ended
@@ -109,12 +107,20 @@ func (d *Discovery) start() {
 	d.handOver()
 }
 
+// stop ends the manager; what is applied from now on is only noted.
+func (d *Discovery) stop() {
+	d.applying.Lock()
+	defer d.applying.Unlock()
+	d.started = false
+	d.cancel()
+}
+
 // follow takes what is found, and lets what vanished go when its grace is over.
 func (d *Discovery) follow(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		if wait, any := d.untilExpiry(); any {
+		if wait, ok := d.untilExpiry(); ok {
 			timer.Reset(wait)
 		} else {
 			timer.Stop()
@@ -170,17 +176,17 @@ func (d *Discovery) expire() {
 	d.signal(changed)
 }
 
-// untilExpiry is the time until the grace of the next target is over; any is false if none is missing.
-func (d *Discovery) untilExpiry() (wait time.Duration, any bool) {
+// untilExpiry is the time until the grace of the next target is over; ok is false if none is missing.
+func (d *Discovery) untilExpiry() (wait time.Duration, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var next time.Time
 	for _, s := range d.sets {
-		if at, ok := s.nextExpiry(); ok && (!any || at.Before(next)) {
-			next, any = at, true
+		if at, missing := s.nextExpiry(); missing && (!ok || at.Before(next)) {
+			next, ok = at, true
 		}
 	}
-	return max(next.Sub(d.deps.Now()), 0), any
+	return max(next.Sub(d.deps.Now()), 0), ok
 }
 
 func (d *Discovery) signal(changed bool) {
@@ -209,100 +215,4 @@ func (d *Discovery) Found() []Set {
 		out = append(out, d.sets[name].show())
 	}
 	return out
-}
-
-// Apply takes the sets of a configuration: Plan, and if nothing is wrong its Commit.
-func (d *Discovery) Apply(configs []SetConfig) error {
-	change, err := d.Plan(configs)
-	if err != nil {
-		return err
-	}
-	change.Commit()
-	return nil
-}
-
-// Change is what Plan prepared. It holds the room for itself until Commit or Discard, one of which must follow.
-type Change struct {
-	d    *Discovery
-	sets map[string]*plan
-	list []string
-}
-
-// plan is a set as it will be.
-type plan struct {
-	config    SetConfig
-	providers []*provider
-}
-
-// Plan makes what new sets need beside what runs. What both name stays as it is.
-func (d *Discovery) Plan(configs []SetConfig) (*Change, error) {
-	d.applying.Lock()
-	c := &Change{d: d, sets: make(map[string]*plan, len(configs))}
-	for _, config := range configs {
-		p := &plan{config: config}
-		for _, mechanism := range config.Configs {
-			one, err := d.provider(config.Name, mechanism)
-			if err != nil {
-				c.Discard()
-				return nil, fmt.Errorf("target_discovery %q: %s_sd_configs: %w", config.Name, mechanism.Name(), err)
-			}
-			p.providers = append(p.providers, one)
-		}
-		c.sets[config.Name] = p
-		c.list = append(c.list, config.Name)
-	}
-	return c, nil
-}
-
-// Discard leaves everything as it was.
-func (c *Change) Discard() { c.d.applying.Unlock() }
-
-// Commit puts the sets into effect. Targets of a set whose mechanisms are other ones now stay for its grace.
-func (c *Change) Commit() {
-	d := c.d
-	defer d.applying.Unlock()
-	d.mu.Lock()
-	now, changed, old := d.deps.Now(), len(c.list) != len(d.order), d.sets
-	d.sets = make(map[string]*set, len(c.list))
-	d.order = c.list
-	for name, p := range c.sets {
-		s, known := old[name]
-		if !known {
-			s, changed = newSet(p.config, now), true
-		}
-		s.replace(p.providers)
-		changed = s.configure(p.config, now) || changed
-		d.sets[name] = s
-	}
-	d.signal(changed)
-	d.mu.Unlock()
-	poke(d.wake)
-	if len(c.list) > 0 && !d.isBegun() {
-		close(d.begun)
-	}
-	if d.started {
-		d.handOver()
-	}
-}
-
-func (d *Discovery) isBegun() bool {
-	select {
-	case <-d.begun:
-		return true
-	default:
-		return false
-	}
-}
-
-// handOver tells the manager which mechanisms there are. Those that it has go on.
-func (d *Discovery) handOver() {
-	d.mu.Lock()
-	configs := make(map[string]sd.Configs, len(d.sets))
-	for name, s := range d.sets {
-		for _, p := range s.providers {
-			configs[name] = append(configs[name], p)
-		}
-	}
-	d.mu.Unlock()
-	_ = d.manager.ApplyConfig(maps.Clone(configs)) // what could fail was made before; it never gives an error
 }

@@ -15,7 +15,6 @@ import (
 	sd "github.com/prometheus/prometheus/discovery"
 	"github.com/prometheus/prometheus/discovery/kubernetes"
 	"k8s.io/client-go/dynamic"
-	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -70,15 +69,11 @@ func (c *InferencePoolConfig) NewDiscoverer(opts sd.DiscovererOptions) (sd.Disco
 		return nil, err
 	}
 	rc.UserAgent = version.PrometheusUserAgent()
-	client, err := clientset.NewForConfig(rc)
+	client, err := dynamic.NewForConfig(rc) // one that knows every kind by its type would double the program
 	if err != nil {
 		return nil, err
 	}
-	anything, err := dynamic.NewForConfig(rc)
-	if err != nil {
-		return nil, err
-	}
-	return &poolWatch{client: client, dynamic: anything, namespaces: namespaces, logger: opts.Logger}, nil
+	return &poolWatch{client: client, namespaces: namespaces, logger: opts.Logger}, nil
 }
 
 // cluster is how the server of the API is reached.

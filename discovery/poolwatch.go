@@ -14,11 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/informers"
-	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -31,8 +30,7 @@ const (
 
 // poolWatch is an sd.Discoverer: it watches pools and pods, and gives for each pool its ready pods.
 type poolWatch struct {
-	client     clientset.Interface
-	dynamic    dynamic.Interface
+	client     dynamic.Interface
 	namespaces []string
 	logger     *slog.Logger
 }
@@ -90,7 +88,7 @@ func (w *poolWatch) awaitKind(ctx context.Context) (kind schema.GroupVersionReso
 // kind finds the newest version of InferencePool that the cluster has.
 func (w *poolWatch) kind(ctx context.Context) (schema.GroupVersionResource, error) {
 	for _, kind := range poolKinds {
-		_, err := w.dynamic.Resource(kind).Namespace(w.namespaces[0]).List(ctx, metav1.ListOptions{Limit: 1})
+		_, err := w.client.Resource(kind).Namespace(w.namespaces[0]).List(ctx, metav1.ListOptions{Limit: 1})
 		switch {
 		case err == nil:
 			return kind, nil
@@ -104,16 +102,16 @@ func (w *poolWatch) kind(ctx context.Context) (schema.GroupVersionResource, erro
 // watch begins to watch a namespace; whatever changes leaves a mark in dirty.
 func (w *poolWatch) watch(ctx context.Context, kind schema.GroupVersionResource, namespace string, dirty chan<- struct{}) (poolStore, error) {
 	s := poolStore{
-		pools: dynamicinformer.NewFilteredDynamicInformer(w.dynamic, kind, namespace, 0, cache.Indexers{}, nil).Informer(),
-		pods:  informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithNamespace(namespace)).Core().V1().Pods().Informer(),
+		pools: dynamicinformer.NewFilteredDynamicInformer(w.client, kind, namespace, 0, cache.Indexers{}, nil).Informer(),
+		pods:  dynamicinformer.NewFilteredDynamicInformer(w.client, podKind, namespace, 0, cache.Indexers{}, nil).Informer(),
 	}
 	mark := cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { poke(dirty) }, UpdateFunc: func(any, any) { poke(dirty) }, DeleteFunc: func(any) { poke(dirty) },
 	}
+	if err := s.pods.SetTransform(toPod); err != nil {
+		return s, err
+	}
 	for _, informer := range []cache.SharedIndexInformer{s.pools, s.pods} {
-		if err := informer.SetTransform(withoutManagedFields); err != nil {
-			return s, err
-		}
 		if err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 			if ctx.Err() == nil {
 				w.logger.Error("watch of InferencePools and their pods failed", slog.Any("err", err))
@@ -129,12 +127,21 @@ func (w *poolWatch) watch(ctx context.Context, kind schema.GroupVersionResource,
 	return s, nil
 }
 
-// withoutManagedFields saves the larger half of every object.
-func withoutManagedFields(object any) (any, error) {
-	if o, ok := object.(metav1.Object); ok {
-		o.SetManagedFields(nil)
+// podKind is how a client that knows no types names pods.
+var podKind = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+
+// toPod keeps of a pod what its type knows, without what wrote it: the larger half of every object.
+func toPod(object any) (any, error) {
+	raw, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return object, nil // a deletion that was missed
 	}
-	return object, nil
+	pod := &corev1.Pod{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, pod); err != nil {
+		return nil, err
+	}
+	pod.ManagedFields = nil
+	return pod, nil
 }
 
 // follow sends all groups whenever something has changed.

@@ -98,14 +98,14 @@ func (s *set) missing(present, before []Target, now time.Time) []Target {
 }
 
 // nextExpiry is when the grace of a target is over next.
-func (s *set) nextExpiry() (at time.Time, any bool) {
+func (s *set) nextExpiry() (at time.Time, ok bool) {
 	for i := range s.targets {
 		t := &s.targets[i]
-		if end := t.Missing.Add(s.config.Grace); !t.Missing.IsZero() && (!any || end.Before(at)) {
-			at, any = end, true
+		if end := t.Missing.Add(s.config.Grace); !t.Missing.IsZero() && (!ok || end.Before(at)) {
+			at, ok = end, true
 		}
 	}
-	return at, any
+	return at, ok
 }
 
 // relabel makes targets of the groups.

@@ -97,14 +97,14 @@ func TestWithoutGraceATargetGoesAtOnce(t *testing.T) {
 func TestTheNextExpiryIsThatOfTheTargetThatVanishedFirst(t *testing.T) {
 	t.Parallel()
 	s := newSet(SetConfig{Name: "s", Grace: time.Minute}, noon)
-	if _, any := s.nextExpiry(); any {
+	if _, ok := s.nextExpiry(); ok {
 		t.Error("nothing is missing")
 	}
 	s.sync([]*targetgroup.Group{group("g", nil, named("a"), named("b"), named("c"))}, noon)
 	s.sync([]*targetgroup.Group{group("g", nil, named("a"), named("b"))}, noon.Add(time.Second))
 	s.sync([]*targetgroup.Group{group("g", nil, named("b"))}, noon.Add(2*time.Second))
-	if at, any := s.nextExpiry(); !any || !at.Equal(noon.Add(61*time.Second)) {
-		t.Errorf("got %v, %v", at, any)
+	if at, ok := s.nextExpiry(); !ok || !at.Equal(noon.Add(61*time.Second)) {
+		t.Errorf("got %v, %v", at, ok)
 	}
 }
 

@@ -148,37 +148,49 @@ func (s *site) gaps(url string) []time.Duration {
 	return out
 }
 
-// balanced wants each arrival of each target accounted for.
-func (s *site) balanced(t *testing.T) {
+// balanced wants each arrival of each target accounted for, and gives what it has looked at.
+func (s *site) balanced(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
 	families := s.gather(t)
-	for _, m := range families["aiperf_arrivals_total"].GetMetric() {
-		of := labels(m)
-		arrivals, sent := count(families["aiperf_arrivals_total"], of), count(families["aiperf_arrivals_sent_total"], of)
-		dropped, queued := count(families["aiperf_arrivals_dropped_total"], of), count(families["aiperf_inflight_requests"], with2(of, "phase", "queued"))
-		if arrivals != sent+dropped+queued {
-			t.Fatalf("%v: %v arrivals, but %v sent, %v dropped and %v queued", of, arrivals, sent, dropped, queued)
+	arrivals, sent := byTarget(families["aiperf_arrivals_total"]), byTarget(families["aiperf_arrivals_sent_total"])
+	dropped, queued := byTarget(families["aiperf_arrivals_dropped_total"]), byTarget(families["aiperf_inflight_requests"], "queued")
+	finished, warmup := byTarget(families["aiperf_requests_total"]), byTarget(families["aiperf_warmup_requests_total"])
+	running := byTarget(families["aiperf_inflight_requests"], "prefill", "decode")
+	for of, n := range arrivals {
+		if n != sent[of]+dropped[of]+queued[of] {
+			t.Fatalf("%s: %v arrivals, but %v sent, %v dropped and %v queued", of, n, sent[of], dropped[of], queued[of])
 		}
-		finished := count(families["aiperf_requests_total"], of)
-		running := count(families["aiperf_inflight_requests"], with2(of, "phase", "prefill")) + count(families["aiperf_inflight_requests"], with2(of, "phase", "decode"))
-		if sent != finished+running {
-			t.Fatalf("%v: %v sent, but %v finished and %v running", of, sent, finished, running)
+		if sent[of] != finished[of]+warmup[of]+running[of] {
+			t.Fatalf("%s: %v sent, but %v finished, %v of the warm-up and %v running", of, sent[of], finished[of], warmup[of], running[of])
 		}
 	}
+	return families
+}
+
+// byTarget adds up the series of each target; phases are those that count, none = all.
+func byTarget(family *dto.MetricFamily, phases ...string) map[string]float64 {
+	out := map[string]float64{}
+	for _, m := range family.GetMetric() {
+		key, counts := "", true
+		for _, l := range m.GetLabel() {
+			switch l.GetName() {
+			case "target", "model", "workload":
+				key += l.GetValue() + " "
+			case "phase":
+				counts = slices.Contains(phases, l.GetValue())
+			}
+		}
+		if counts {
+			out[key] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return out
 }
 
 func labels(m *dto.Metric) map[string]string {
 	out := map[string]string{}
 	for _, l := range m.GetLabel() {
 		out[l.GetName()] = l.GetValue()
-	}
-	return out
-}
-
-func with2(of map[string]string, name, value string) map[string]string {
-	out := map[string]string{name: value}
-	for k, v := range of {
-		out[k] = v
 	}
 	return out
 }
@@ -281,9 +293,9 @@ func TestWhatSurvivesAChange(t *testing.T) {
 					starts = append(starts, s.starts(url)...)
 				}
 				slices.Sort(starts)
-				want := []time.Duration{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
-				for i := range want {
-					want[i] *= time.Second
+				var want []time.Duration
+				for at := time.Duration(0); at < 10*time.Second; at += time.Second {
+					want = append(want, at)
 				}
 				if test.goesOn {
 					if diff := cmp.Diff(want, starts); diff != "" {
@@ -307,6 +319,13 @@ func (s *site) carriers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.carried
+}
+
+// atOnce is how many requests to a URL run now, and have at most.
+func (s *site) atOnce(url string) struct{ now, most int } {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return struct{ now, most int }{s.open[url], s.most[url]}
 }
 
 // gone are the names of targets that were removed.
@@ -544,17 +563,17 @@ func TestALoadThatChangesKeepsItsConcurrency(t *testing.T) {
 			s.change(t, with(closed(4), func(c *generator.TargetConfig) { c.Load.MinInterval = time.Second + time.Duration(i) }))
 			s.balanced(t)
 		}
-		if got := s.most["http://a"]; got != 4 {
+		if got := s.atOnce("http://a").most; got != 4 {
 			t.Errorf("%d requests at a time, want 4", got)
 		}
 		s.change(t, closed(6))
 		wait(30 * time.Second)
-		if got := s.most["http://a"]; got != 6 {
+		if got := s.atOnce("http://a").most; got != 6 {
 			t.Errorf("%d requests at a time, want 6", got)
 		}
 		s.change(t, closed(2))
 		wait(15 * time.Second)
-		if got := s.open["http://a"]; got != 2 {
+		if got := s.atOnce("http://a").now; got != 2 {
 			t.Errorf("%d requests at a time, want 2", got)
 		}
 		s.balanced(t)
@@ -673,11 +692,8 @@ func TestTargetsThatComeLaterBeginOneAfterTheOther(t *testing.T) {
 			first = append(first, s.starts(fmt.Sprint("http://", i))...)
 		}
 		slices.Sort(first)
-		want := []time.Duration{1000, 1500, 2000}
-		for i := range want {
-			want[i] *= time.Millisecond
-		}
-		if diff := cmp.Diff(want[:2], first[:2]); diff != "" {
+		want := []time.Duration{time.Second, 1500 * time.Millisecond}
+		if diff := cmp.Diff(want, first[:2]); diff != "" {
 			t.Errorf("first requests (-want +got):\n%s", diff)
 		}
 		if got := len(s.starts("http://4")); got != 0 || !slices.Equal(s.gone(), []string{"4"}) {

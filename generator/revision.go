@@ -48,7 +48,7 @@ func (t *Target) revise(r *revision) {
 	}
 	now := t.deps.Clock.Now()
 	t.newest.backoff.Configure(&c.Load.Backoff)
-	if r.next != nil && !(c.sameServer(old) && c.Client.Same(&old.Client)) {
+	if r.next != nil && (!c.sameServer(old) || !c.Client.Same(&old.Client)) {
 		t.newest.backoff.Reconfigured(now)
 	}
 	if old.pausedByFile() != c.pausedByFile() {

@@ -16,8 +16,8 @@ const (
 // canonicalHost gives a host as it is compared and looked up: lower case, ASCII, without a dot at its end. One that is an address, IPv6 in brackets, is
 // given as such, and an IPv4 address inside an IPv6 one as the IPv4 address. What only some programs take for an address is refused.
 func canonicalHost(host string) (name string, address netip.Addr, err error) {
-	if inner, ok := strings.CutPrefix(host, "["); ok {
-		inner, closed := strings.CutSuffix(inner, "]")
+	if opened, ok := strings.CutPrefix(host, "["); ok {
+		inner, closed := strings.CutSuffix(opened, "]")
 		address, err = netip.ParseAddr(inner)
 		if !closed || err != nil || !address.Is6() || address.Zone() != "" {
 			return "", netip.Addr{}, errors.New("is not an IPv6 address in brackets, or has a zone")

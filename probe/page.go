@@ -39,7 +39,7 @@ func (r *Result) WritePage(to io.Writer) error {
 		return err
 	}
 	for _, family := range families {
-		if _, err := expfmt.MetricFamilyToText(&page, family); err != nil {
+		if _, err = expfmt.MetricFamilyToText(&page, family); err != nil {
 			return err
 		}
 	}

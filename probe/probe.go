@@ -144,7 +144,7 @@ func (p *Prober) send(ctx context.Context, plan *plan, debug bool) (*witness, *R
 	if debug {
 		deps.Tape = func(string) int { return maxTape }
 	}
-	target, err := generator.NewTarget(plan.target, deps)
+	target, err := generator.NewTarget(plan.target, deps) //nolint:contextcheck // certificates are read from files, which waits for nobody
 	if err != nil {
 		return nil, reject(ReasonInternal, "%s", d.Redact(err.Error()))
 	}

@@ -14,7 +14,7 @@ func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
 }
 
 // Handle implements slog.Handler.
-func (q quiet) Handle(ctx context.Context, r slog.Record) error { //nolint:gocritic // slog hands records over by value
+func (q quiet) Handle(ctx context.Context, r slog.Record) error {
 	r.Level = demoted(r.Level)
 	return q.Handler.Handle(ctx, r)
 }

@@ -165,7 +165,7 @@ func errorClasses() []string {
 
 func phases(r *Result) []child {
 	p := &r.measures.Phases
-	var out []child
+	out := make([]child, 0, len(metrics.HTTPPhases))
 	for i, v := range []metrics.Value{p.Blocked, p.DNS, p.Connect, p.TLS, p.Send, p.Wait, p.Receive} { // the order of HTTPPhases
 		out = append(out, defined(v, metrics.HTTPPhases[i])...)
 	}
@@ -174,7 +174,7 @@ func phases(r *Result) []child {
 
 func tokens(r *Result) []child {
 	u := &r.record.Usage
-	var out []child
+	out := make([]child, 0, len(metrics.TokenTypes))
 	for i, c := range []metrics.Count{u.Input, u.Output, u.Reasoning, u.CachedInput, u.CacheWrite} { // the order of TokenTypes
 		out = append(out, defined(metrics.Value{V: float64(c.N), Defined: c.Known}, metrics.TokenTypes[i])...)
 	}
@@ -182,7 +182,7 @@ func tokens(r *Result) []child {
 }
 
 func verdicts(r *Result) []child {
-	var out []child
+	out := make([]child, 0, len(r.verdicts))
 	for i, v := range r.verdicts {
 		out = append(out, child{truth(v.Good), []string{r.slos[i].Name}})
 	}

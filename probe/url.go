@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxURL bounds a target, in bytes.
@@ -29,18 +30,14 @@ func parseURL(raw string) (*place, *Rejection) {
 	if len(raw) > maxURL {
 		return bad("is longer than 2048 bytes")
 	}
-	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' || r == '#' || r == 0xfffd }) {
+	if strings.ContainsFunc(raw, notInURL) {
 		return bad("has white space, a control character, a backslash or a fragment")
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
 		return bad("is not a URL")
 	}
-	_, rest, _ := strings.Cut(raw, "://")
-	authority := rest
-	if end := strings.IndexAny(rest, "/?"); end >= 0 {
-		authority = rest[:end]
-	}
+	authority := authorityOf(raw)
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return bad("must begin with http:// or https://")
@@ -49,11 +46,20 @@ func parseURL(raw string) (*place, *Rejection) {
 	case u.Opaque != "" || u.Host != authority || strings.Contains(authority, "%"):
 		return bad("has a host that can be read in more than one way")
 	}
-	at, rejection := placeOf(u)
-	if rejection != nil {
-		return nil, rejection
+	return placeOf(u)
+}
+
+func notInURL(r rune) bool {
+	return r <= ' ' || r == 0x7f || r == utf8.RuneError || r == '\\' || r == '#'
+}
+
+// authorityOf is what stands between the scheme and the path.
+func authorityOf(raw string) string {
+	_, rest, _ := strings.Cut(raw, "://")
+	if end := strings.IndexAny(rest, "/?"); end >= 0 {
+		return rest[:end]
 	}
-	return at, nil
+	return rest
 }
 
 // placeOf reads whom a URL names.

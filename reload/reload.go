@@ -117,7 +117,7 @@ func (l *Loop) Trigger() {
 	}
 }
 
-// Reload makes an attempt and waits for its end; ErrRunning if there is one already.
+// Reload makes an attempt and waits for its end; ErrRunning if there is one already. What was discovered is waited for.
 func (l *Loop) Reload(ctx context.Context) error {
 	if l.running.Load() {
 		return ErrRunning
@@ -158,8 +158,6 @@ func (l *Loop) attempt(ctx context.Context, trigger Trigger) error {
 
 // refresh puts what was discovered into effect. It is no attempt to load the files: those that are in effect have not become worse.
 func (l *Loop) refresh(ctx context.Context) {
-	l.running.Store(true)
-	defer l.running.Store(false)
 	r := Result{Trigger: Discovery}
 	limited, cancel := context.WithTimeoutCause(ctx, limit, errors.New("it takes longer than a minute"))
 	defer cancel()

@@ -131,6 +131,27 @@ func TestARequestIsRefusedWhileAnAttemptRuns(t *testing.T) {
 	})
 }
 
+func TestARequestWaitsForWhatWasDiscovered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, hold := newRig(t), make(chan struct{})
+		r.set(func(r *rig) { r.hold = hold })
+		r.refreshed <- struct{}{}
+		synctest.Wait() // a refresh runs
+		answer := make(chan error)
+		go func() { answer <- r.loop.Reload(t.Context()) }()
+		synctest.Wait()
+		select {
+		case err := <-answer:
+			t.Fatalf("answered before that ended: %v", err)
+		default:
+		}
+		close(hold)
+		if err := <-answer; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestARequestIsToldWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, broken := newRig(t), errors.New("broken")

@@ -53,7 +53,11 @@ func (r *Report) WriteTable(w io.Writer, width int) error {
 	if width >= 100 {
 		t.columns = wideColumns
 	}
-	t.label = min(max(width-t.field*len(t.columns), 28), 38)
+	longest := r.longestLabel()
+	for len(t.columns) > 1 && longest+t.field*len(t.columns) > width {
+		t.columns = t.columns[1:] // the higher percentiles say more of a service than its mean
+	}
+	t.label = min(max(width-t.field*len(t.columns), longest), 38)
 	r.title(t)
 	if r.Successes > 0 {
 		r.figures(t)
@@ -98,6 +102,22 @@ func (l *Load) text() string {
 	return text
 }
 
+// longestLabel is how much room the first column needs.
+func (r *Report) longestLabel() int {
+	longest := 0
+	for _, group := range tableGroups {
+		for _, row := range group.rows {
+			if _, ok := r.Metric(row.tag); ok && row.when(r) {
+				longest = max(longest, labelIndent+utf8.RuneCountInString(row.label))
+			}
+		}
+	}
+	return longest
+}
+
+// labelIndent is where the label of a row begins.
+const labelIndent = 2
+
 // figures writes the groups that have a row; the columns are named once.
 func (r *Report) figures(t *table) {
 	named := false
@@ -120,7 +140,7 @@ func (r *Report) figures(t *table) {
 func (t *table) heading(title string, columns bool) {
 	t.WriteString(title)
 	if columns {
-		t.WriteString(strings.Repeat(" ", t.label-utf8.RuneCountInString(title)))
+		t.WriteString(strings.Repeat(" ", max(t.label-utf8.RuneCountInString(title), 0)))
 		for _, c := range t.columns {
 			fmt.Fprintf(t, "%*s", t.field, c.name)
 		}
@@ -136,7 +156,7 @@ func (t *table) figure(label string, m *Metric) {
 			values = append(values, c.of(&m.Stats))
 		}
 	}
-	t.WriteString("  " + label + strings.Repeat(" ", t.label-2-utf8.RuneCountInString(label)))
+	t.WriteString(strings.Repeat(" ", labelIndent) + label + strings.Repeat(" ", max(t.label-labelIndent-utf8.RuneCountInString(label), 0)))
 	decimals := decimalsFor(values)
 	for _, v := range values {
 		fmt.Fprintf(t, "%*s", t.field, grouped(v, decimals))

@@ -67,12 +67,12 @@ func TestNoLineOfATableIsWiderThanTheTerminal(t *testing.T) {
 	t.Parallel()
 	for name, make := range runs() {
 		r := make()
-		for _, width := range []int{80, 99, 100, 132, 200} {
+		for _, width := range []int{1, 30, 50, 60, 72, 80, 99, 100, 132, 200} {
 			var lines lineLengths
 			if err := r.WriteTable(&lines, width); err != nil {
 				t.Fatal(err)
 			}
-			if lines.longest > width {
+			if width >= 50 && lines.longest > width { // less is only enough for a figure beside each name
 				t.Errorf("%s: a line of %d characters for a width of %d", name, lines.longest, width)
 			}
 		}

@@ -15,13 +15,12 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/otlp"
 	"github.com/aiperf-exporter/aiperf-exporter/probe"
-	"github.com/aiperf-exporter/aiperf-exporter/probe"
 )
 
 // Table lists every series of ours; go_*, process_* and promhttp_* come from client_golang.
 func Table() []metrics.Series {
 	return slices.Concat(
-		metrics.Table(), server.Table(), gpu.Table(), scrape.Table(), collector.Table(), otlp.Table(), probe.Table(),
+		metrics.Table(), server.Table(), gpu.Table(), scrape.Table(), collector.Table(), otlp.Table(),
 		discovery.Table(), history.Table(), capture.Table(), probe.Table(),
 	)
 }

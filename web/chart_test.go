@@ -55,7 +55,8 @@ func TestSparklineEndsAtTheRightAndKeepsAShortRise(t *testing.T) {
 func TestTicksAreRound(t *testing.T) {
 	t.Parallel()
 	for top, want := range map[float64][]float64{
-		0: {0, 0.25, 0.5, 0.75, 1}, 1: {0, 0.25, 0.5, 0.75, 1}, 4: {0, 1, 2, 3, 4}, 7: {0, 2, 4, 6, 8}, 100: {0, 25, 50, 75, 100}, 230: {0, 100, 200, 300}, 1050: {0, 500, 1000, 1500},
+		0: {0, 0.25, 0.5, 0.75, 1}, 1: {0, 0.25, 0.5, 0.75, 1}, 4: {0, 1, 2, 3, 4}, 7: {0, 2, 4, 6, 8}, 100: {0, 25, 50, 75, 100},
+		230: {0, 100, 200, 300}, 1050: {0, 500, 1000, 1500},
 	} {
 		at, end := ticks(top)
 		if diff := cmp.Diff(want, at); diff != "" || end != at[len(at)-1] {
@@ -102,15 +103,25 @@ func TestWaterfallCutsOffAFewLongOnesAndSaysSo(t *testing.T) {
 	for i := range records {
 		records[i] = view.Record{ID: "r", At: testNow, Total: 1, Phases: []view.Phase{{Name: "wait", Start: 0, End: 0.25}, {Name: "decode", Start: 0.25, End: 1}}}
 	}
-	records[1] = view.Record{ID: "long", At: testNow, Class: "timeout_total", Total: 60, Phases: []view.Phase{{Name: "wait", Start: 0, End: 60}}, Ticks: []float64{0.5, 0.5001, 2, 30}}
+	records[1] = view.Record{
+		ID: "long", At: testNow, Class: "timeout_total", Total: 60,
+		Phases: []view.Phase{{Name: "wait", Start: 0, End: 60}},
+		Ticks:  []float64{0.5, 0.5001, 2, 30},
+	}
 	got := newWaterfall(records, testNow)
 	if got.More != 3 || len(got.Rows) != shownRecords {
 		t.Errorf("%d rows and %d more", len(got.Rows), got.More)
 	}
-	if diff := cmp.Diff([]mark{{At: "0", Text: "0", First: true}, {At: "25%", Text: "1 s"}, {At: "50%", Text: "2 s"}, {At: "75%", Text: "3 s"}, {At: "100%", Text: "4 s", Last: true}}, got.Marks); diff != "" {
+	wantMarks := []mark{
+		{At: "0", Text: "0", First: true}, {At: "25%", Text: "1 s"}, {At: "50%", Text: "2 s"}, {At: "75%", Text: "3 s"}, {At: "100%", Text: "4 s", Last: true},
+	}
+	if diff := cmp.Diff(wantMarks, got.Marks); diff != "" {
 		t.Errorf("scale (-want +got):\n%s", diff)
 	}
-	want := []part{{Name: "wait", Left: "0%", Width: "6.25%", From: "0 ms", Took: "250 ms"}, {Name: "decode", Left: "6.25%", Width: "18.75%", From: "250 ms", Took: "750 ms"}}
+	want := []part{
+		{Name: "wait", Left: "0%", Width: "6.25%", From: "0 ms", Took: "250 ms"},
+		{Name: "decode", Left: "6.25%", Width: "18.75%", From: "250 ms", Took: "750 ms"},
+	}
 	if diff := cmp.Diff(want, got.Rows[0].Parts); diff != "" || got.Rows[0].Clipped {
 		t.Errorf("row (-want +got):\n%s", diff)
 	}

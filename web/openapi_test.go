@@ -242,7 +242,7 @@ func everything(t *testing.T, daemon Daemon) (*Handler, *Options) {
 	o.Captures = keptCaptures{}
 	o.Rules = fstest.MapFS{"rules/a.yml": {Data: []byte("groups: []\n")}, "README.md": {}}
 	o.Probe = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		code := map[string]int{"": 400, "busy": 429}[r.URL.Query().Get("target")]
+		code := map[string]int{"": 400, "closed": 403, "busy": 429, "faulty": 500}[r.URL.Query().Get("target")]
 		tell(w, max(code, 200), "probe_success 1")
 	})
 	return newHandler(t, o), o
@@ -309,7 +309,7 @@ func fillIn(v reflect.Value) {
 	}
 }
 
-// fullDaemon has one of everything with every field, emptiest of nothing but the target.
+// fullDaemon has one of everything, with every field; emptiestDaemon has one of everything, with none.
 func fullDaemon() *fakeDaemon {
 	return &fakeDaemon{
 		process: filled[view.Process](), targets: []view.Target{filled[view.Target]()}, records: map[string][]view.Record{"x": {filled[view.Record]()}},
@@ -341,7 +341,9 @@ func forced() []question {
 	off := func(o *Options) { o.Controls = Controls{} }
 	out := []question{
 		{"/probe", "GET", "/probe", 400, nil},
+		{"/probe", "GET", "/probe?target=closed", 403, nil},
 		{"/probe", "GET", "/probe?target=busy", 429, nil},
+		{"/probe", "GET", "/probe?target=faulty", 500, nil},
 		{"/-/ready", "GET", "/-/ready", 503, nil},
 		{"/-/pause", "POST", "/-/pause?x=", 400, nil},
 		{"/-/resume", "POST", "/-/resume?x=", 400, nil},
@@ -390,7 +392,7 @@ func (q *question) askFor(t *testing.T, daemon Daemon) *httptest.ResponseRecorde
 		h.Run(ctx) // is over
 	}
 	request := httptest.NewRequestWithContext(ctx, q.method, q.asked, body)
-	if q.code == http.StatusForbidden && q.with == nil {
+	if q.code == http.StatusForbidden && q.with == nil && q.method != http.MethodGet {
 		request.Header.Set("Sec-Fetch-Site", "cross-site")
 	}
 	w := httptest.NewRecorder()

@@ -95,7 +95,7 @@ func (e *engine) plan(c *config.Config, loaded time.Time) (ch *change, err error
 	if next.gatherer, err = e.gatherer(next.config); err != nil {
 		return nil, err
 	}
-	next.trace, next.restart = newTrace(next.config), e.restartFor(next.config)
+	next.restart = e.restartFor(next.config)
 	if ch.targets, err = e.generator.Plan(ch.generator); err != nil {
 		return nil, err
 	}

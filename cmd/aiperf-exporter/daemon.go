@@ -8,6 +8,7 @@ import (
 	"net"
 	"regexp"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	systemd "github.com/coreos/go-systemd/v22/daemon"
@@ -18,6 +19,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/alerts"
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/reload"
 	"github.com/aiperf-exporter/aiperf-exporter/status"
 	"github.com/aiperf-exporter/aiperf-exporter/web"
@@ -50,7 +52,8 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 		logger.Warn("configuration", slog.String("warning", warning.String()))
 	}
 	loaded := reload.Fingerprint(s.files)
-	e, err := newEngine(s, c, gc, watchers{}, logger)
+	failures := &failureNotes{}
+	e, err := newEngine(s, c, gc, watchers{requests: failures}, logger)
 	if err != nil {
 		logger.Error("cannot start", slog.Any("err", err))
 		return exitFailure
@@ -64,6 +67,7 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 		logger.Error("cannot start", slog.Any("err", err))
 		return exitFailure
 	}
+	failures.handler.Store(p.handler)
 	return p.run()
 }
 
@@ -179,3 +183,16 @@ func (p *process) stop() {
 	default: // it was asked for already
 	}
 }
+
+// failureNotes tells those who look at the page of failures, once there is a page.
+type failureNotes struct{ handler atomic.Pointer[web.Handler] }
+
+// Finished implements generator.Observer.
+func (n *failureNotes) Finished(_ string, r *metrics.Record, _ *metrics.Measures, _ []metrics.Verdict) {
+	if handler := n.handler.Load(); handler != nil && r.Outcome == metrics.Failure {
+		handler.Notify("failure")
+	}
+}
+
+// Dropped implements generator.Observer.
+func (*failureNotes) Dropped(string, metrics.DropReason, int64) {}

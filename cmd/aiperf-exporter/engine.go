@@ -70,7 +70,6 @@ type effect struct {
 	dropped  []discovery.Dropped
 	targets  []targetConfig
 	gatherer prometheus.Gatherer
-	trace    func() metrics.Trace // nil = requests have no spans
 }
 
 // newEngine wires a configuration, of whose targets gc has those that are wanted.
@@ -93,7 +92,7 @@ func newEngine(s *session, c *config.Config, gc generator.Config, watchers watch
 // build makes the rooms, each with those that it needs.
 func (e *engine) build(c *config.Config, gc *generator.Config, watchers watchers) error {
 	e.start = c
-	first := &effect{config: c, loaded: time.Now(), targets: gc.Targets, trace: newTrace(c)}
+	first := &effect{config: c, loaded: time.Now(), targets: gc.Targets}
 	e.effect.Store(first)
 	e.redaction.learn(c.Redactor())
 	var err error
@@ -126,7 +125,7 @@ func (e *engine) build(c *config.Config, gc *generator.Config, watchers watchers
 		Instance:  e.instance,
 		UserAgent: userAgent(),
 		Redact:    e.redaction.Redact,
-		Trace:     e.trace,
+		Trace:     e.exporter.Trace,
 		Observer:  e.observers(watchers),
 		Tape:      e.tape,
 		Removed:   e.removed,
@@ -197,14 +196,6 @@ func (e *engine) removed(target string, series func()) {
 	e.history.Forget(target)
 }
 
-// trace makes the context of a request's span, where spans are wanted.
-func (e *engine) trace() metrics.Trace {
-	if trace := e.effect.Load().trace; trace != nil {
-		return trace()
-	}
-	return metrics.Trace{}
-}
-
 // tape tells how much is to be recorded of a target's exchanges.
 func (e *engine) tape(target string) (maxBytes int) {
 	if e.effect.Load().config.Debug.KeepBodies {
@@ -213,5 +204,5 @@ func (e *engine) tape(target string) (maxBytes int) {
 	return max(maxBytes, e.captures.Tape(target))
 }
 
-// keptBytes is enough to find the text in what is kept of an answer, of which the framing is most.
-const keptBytes = 256 << 10
+// keptBytes is what is looked at of a body of which the beginning is kept.
+const keptBytes = 24 << 10

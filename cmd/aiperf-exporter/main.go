@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/common/version"
 
 	"github.com/aiperf-exporter/aiperf-exporter/config"
+	"github.com/aiperf-exporter/aiperf-exporter/progress"
 )
 
 // Exit codes.
@@ -51,14 +52,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ended := -1
 	app.Terminate(func(code int) { ended = code })
 
-	s := &session{args: args, stdout: stdout, stderr: stderr, env: os.Environ(), seed: config.RandomSeed()}
+	console := progress.NewConsole(stderr)
+	s := &session{args: args, stdout: stdout, stderr: console, console: console, env: os.Environ(), seed: config.RandomSeed()}
 	app.Flag("config.file", "Configuration file; may be repeated, later files are merged over earlier ones.").Default(defaultFile).StringsVar(&s.files)
 	app.Flag("config.expand-env", "Expand ${VAR} and ${VAR:-default} in values of the configuration.").Default("true").BoolVar(&s.expandEnv)
 	app.Flag("shard", "Part of the load that this process carries, INDEX/COUNT: 0/4 to 3/4 share what one without the flag would send.").PlaceHolder("INDEX/COUNT").SetValue(&shardValue{&s.shard})
 	app.Flag("budget.state-file", "File that keeps what budgets have spent, so that a restart does not forget it. One for each process.").PlaceHolder("FILE").StringVar(&s.stateFile)
-	logging := &promslog.Config{Writer: stderr}
+	logging := &promslog.Config{Writer: console}
 	flag.AddFlags(app, logging)
-	commands := slices.Concat([]command{serveCommand(app)}, checkCommands(app), []command{runCommand(app), replayCommand(app), seriesCommand(app), demoCommand(app)})
+	commands := slices.Concat([]command{serveCommand(app)}, checkCommands(app), []command{runCommand(app), replayCommand(app), seriesCommand(app), schemaCommand(app), demoCommand(app)})
 
 	chosen, err := app.Parse(args)
 	if ended >= 0 { // --help or --version

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 
@@ -88,8 +87,11 @@ func (e *engine) buildExporter(c *config.Config, targets []targetConfig, run str
 	return err
 }
 
-// conventionsOf are the targets as OpenTelemetry's conventions know them.
+// conventionsOf are the targets as OpenTelemetry's conventions know them; none where nobody is told.
 func conventionsOf(c *config.Config, targets []targetConfig) genai.Settings {
+	if !c.OTLP.Enabled {
+		return genai.Settings{Semconv: "none"}
+	}
 	out := genai.Settings{Semconv: c.OTLP.Semconv, SLOs: c.AllSLOs()}
 	for i := range targets {
 		t := &targets[i]
@@ -98,14 +100,6 @@ func conventionsOf(c *config.Config, targets []targetConfig) genai.Settings {
 		})
 	}
 	return out
-}
-
-// newTrace makes what draws the ids of spans, nil if none are wanted.
-func newTrace(c *config.Config) func() metrics.Trace {
-	if !c.OTLP.Enabled || !c.OTLP.Traces.Enabled {
-		return nil
-	}
-	return genai.NewTraces(c.OTLP.Traces.Ratio, rand.Uint64)
 }
 
 // serversOf are the servers behind targets, of which a one-shot may have chosen some.

@@ -14,6 +14,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/progress"
 	"github.com/aiperf-exporter/aiperf-exporter/report"
 )
 
@@ -29,6 +30,7 @@ type runOptions struct {
 	format   string
 	out      string
 	records  bool
+	progress string
 }
 
 func runCommand(app *kingpin.Application) command {
@@ -41,6 +43,7 @@ func runCommand(app *kingpin.Application) command {
 	cmd.Flag("format", "What is printed: table, json or csv (both in the shape of AIPerf's exports).").Default("table").EnumVar(&o.format, "table", "json", "csv")
 	cmd.Flag("out", "Folder into which the report is also written as AIPerf names it: profile_export_aiperf.json and .csv.").StringVar(&o.out)
 	cmd.Flag("records", "With --out: also write one line for each request, profile_export.jsonl.").BoolVar(&o.records)
+	progressFlag(cmd, &o.progress)
 	return command{cmd.FullCommand(), func(s *session) int { return runOnce(s, o) }}
 }
 
@@ -78,12 +81,13 @@ func runOnce(s *session, o *runOptions) int {
 	for i := range gc.Targets {
 		observer[gc.Targets[i].Name] = report.NewCollector(gc.Targets[i].SLOs)
 	}
+	counted := progress.New(o.plan(gc.Targets))
 	w, err := newWitnesses(c)
 	if err != nil {
 		s.complainf("collectors.gpu: %v", err)
 		return exitFailure
 	}
-	e, err := newEngine(s, c, gc, watchers{requests: observer, servers: w.servers.Observe, gpus: w.look, bell: w.bell, run: report.NewID()}, warningsOf(s.logger))
+	e, err := newEngine(s, c, gc, watchers{requests: observers{observer, counted}, servers: w.servers.Observe, gpus: w.look, bell: w.bell, run: report.NewID()}, warningsOf(s.logger))
 	if err != nil {
 		s.complainf("%v", err)
 		return exitFailure
@@ -93,6 +97,8 @@ func runOnce(s *session, o *runOptions) int {
 	killed := supervise(s.logger, nil, func(ctx context.Context) {
 		e.watched(ctx, func(ctx context.Context) {
 			w.attend(ctx, e.clock, askedServers(c, gc.Targets), func() {
+				display := counted.Show(s.progressOptions(o.progress, e.generator))
+				defer display.End()
 				o.traffic(ctx, e.generator)
 				interrupted = ctx.Err() != nil
 			})
@@ -102,18 +108,24 @@ func runOnce(s *session, o *runOptions) int {
 		return exitKilled
 	}
 	defer e.generator.Close()
-	reports := make([]*report.Report, 0, len(gc.Targets))
-	for i := range gc.Targets {
-		meta := o.meta(&gc.Targets[i], e)
+	s.console.Leave(!s.stdoutIsTerminal()) // else the report says it better
+	return o.publish(s, o.reports(s, e, gc.Targets, observer, w, interrupted))
+}
+
+// reports say how it went, target by target.
+func (o *runOptions) reports(s *session, e *engine, targets []targetConfig, observed reportCollectors, w *witnesses, interrupted bool) []*report.Report {
+	out := make([]*report.Report, 0, len(targets))
+	for i := range targets {
+		meta := o.meta(&targets[i], e)
 		meta.Command = program + " " + strings.Join(s.args, " ")
 		meta.Interrupted = interrupted
 		meta.Servers = w.servers
-		if from, to, ok := observer[meta.Target].Window(); ok {
+		if from, to, ok := observed[meta.Target].Window(); ok {
 			meta.GPUs = w.gpus(meta.Target, from, to)
 		}
-		reports = append(reports, observer[meta.Target].Report(meta))
+		out = append(out, observed[meta.Target].Report(meta))
 	}
-	return o.publish(s, reports)
+	return out
 }
 
 // validate finds what is wrong with the values of flags; the error names the flag.
@@ -153,9 +165,12 @@ func (o *runOptions) chosen(targets []targetConfig) ([]targetConfig, error) {
 	return out, nil
 }
 
+// once tells that each target is to be asked a single time.
+func (o *runOptions) once() bool { return o.duration == 0 && o.requests == 0 }
+
 // traffic sends what is asked for, until ctx ends at the latest.
 func (o *runOptions) traffic(ctx context.Context, g *generator.Generator) {
-	if o.duration == 0 && o.requests == 0 {
+	if o.once() {
 		g.Once(ctx)
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
+	"github.com/aiperf-exporter/aiperf-exporter/progress"
 )
 
 // program is its own name.
@@ -27,6 +28,7 @@ const defaultFile = "aiperf-exporter.yml"
 type session struct {
 	args           []string // as typed
 	stdout, stderr io.Writer
+	console        *progress.Console // what stderr is
 	logger         *slog.Logger
 	env            []string // in the form of os.Environ
 	seed           uint64   // of which the seeds are made that the configuration does not have

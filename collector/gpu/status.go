@@ -11,8 +11,8 @@ const StateWaiting = "waiting"
 // Status is how the reading of one source goes.
 type Status struct {
 	Source      SourceName
-	URL         string // the page of an exporter, without credentials; "" = the driver
-	State       string // one of States, or StateWaiting
+	URL         string    // the page of an exporter, without credentials; "" = the driver
+	State       string    // one of States, or StateWaiting
 	Detail      string    // what is wrong
 	LastSuccess time.Time // zero = there was none
 	Took        time.Duration

@@ -373,7 +373,7 @@ func TestAnAccountThatIsRetiredAndComesBackHasSpentWhatItHad(t *testing.T) {
 			t.Errorf("state file %q: a fourth", path)
 		}
 		l.Retire("a")
-		if err := l.Close(); err != nil {
+		if err = l.Close(); err != nil {
 			t.Error(err)
 		}
 		if path == "" {
