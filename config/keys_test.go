@@ -140,6 +140,7 @@ func TestKeysThatNameFilesAreFound(t *testing.T) {
 		"http_clients.*.tls_config.ca_file",
 		"http_clients.*.tls_config.cert_file",
 		"http_clients.*.tls_config.key_file",
+		"modules.*.endpoint.api_key_file", "modules.*.expect[].json_schema_file",
 		"otlp.headers_file", "otlp.tls_config.ca_file", "otlp.tls_config.cert_file", "otlp.tls_config.key_file",
 		"secrets.*.file",
 		"target_discovery[].file_sd_configs[].files[]",

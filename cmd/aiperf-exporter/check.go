@@ -46,21 +46,33 @@ func checkConfigCommand(check *kingpin.CmdClause) command {
 		for _, w := range c.Warnings {
 			fmt.Fprintf(s.stderr, "%s (warning)\n", w)
 		}
-		if !*show {
-			fmt.Fprintf(s.stdout, "ok: %s\n", counted(c))
-			if code := s.printCosts(&gc); code != exitOK || !*datasets {
-				return code
-			}
-			return s.checkDatasets(&gc)
+		if *show {
+			return s.printEffective(c)
 		}
-		text, err := c.YAML()
-		if err != nil {
-			s.complainf("print configuration: %v", err)
+		found, faults := newDatasetCheck(&gc, *datasets)
+		if len(faults) > 0 {
+			fmt.Fprint(s.stderr, lines(faults))
 			return exitFailure
 		}
-		fmt.Fprintf(s.stdout, "%s", text)
+		costs, err := costsOf(&gc)
+		if err != nil {
+			s.complainf("%v", err)
+			return exitFailure
+		}
+		fmt.Fprintf(s.stdout, "ok: %s\n%s%s", counted(c), costs, found)
 		return exitOK
 	}}
+}
+
+// printEffective prints the configuration with all defaults, and without secrets.
+func (s *session) printEffective(c *config.Config) int {
+	text, err := c.YAML()
+	if err != nil {
+		s.complainf("print configuration: %v", err)
+		return exitFailure
+	}
+	fmt.Fprintf(s.stdout, "%s", text)
+	return exitOK
 }
 
 // counted says how many targets a configuration has, and how many sets of them that are still to be found.
@@ -68,6 +80,9 @@ func counted(c *config.Config) string {
 	out := plural(len(c.Targets), "target")
 	if n := len(c.TargetDiscovery); n > 0 {
 		out += ", " + plural(n, "discovery set")
+	}
+	if n := len(c.Modules); n > 0 {
+		out += ", " + plural(n, "module")
 	}
 	return out
 }

@@ -154,8 +154,8 @@ func TestKeysThatAreNotAvailableAreRefusedAsSuch(t *testing.T) {
 			}
 		}
 	}
-	if rows < 5 {
-		t.Errorf("only %d rows were found", rows)
+	if rows == 0 {
+		t.Error("no rows were found")
 	}
 }
 

@@ -75,10 +75,13 @@ var formats = map[Format]format{
 	SpeedBench:           {open: openSpeedBench, scan: alone},
 }
 
+// Formats lists what can be read, in order.
+func Formats() []Format { return slices.Sorted(maps.Keys(formats)) }
+
 // formatList is the formats for messages.
 func formatList() string {
 	names := make([]string, 0, len(formats))
-	for _, f := range slices.Sorted(maps.Keys(formats)) {
+	for _, f := range Formats() {
 		names = append(names, string(f))
 	}
 	return strings.Join(names, ", ")

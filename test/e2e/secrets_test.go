@@ -1,0 +1,499 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/aiperf-exporter/aiperf-exporter/test/process"
+	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
+)
+
+// The secret of a place is made of two words that nobody else has, so that a half of it is found as well, and between them of what JSON, YAML and URLs
+// spell differently.
+func head(name string) string { return "Hd" + name + "Xq7w" }
+func tail(name string) string { return "Tl" + name + "Vz9k" }
+
+func plant(name string) string { return head(name) + `/"+&=%` + tail(name) }
+
+// planted are the places of leaky, and whether what is there reaches the parrot.
+var planted = map[string]bool{
+	"file": true, "filenew": true, "value": true, "apikey": true, "apifile": true, "urlpass": true, "urlquery": true, "epheader": true, "epparam": true,
+	"basicpass": true, "basicfile": true, "bearer": true, "bearerfile": true, "oauth": true, "oauthquery": true, "proxypass": true,
+	"hdrvalue": true, "hdrsecret": true, "hdrfile": true, "metricspass": true, "gpupass": true, "sdpass": true, "sdquery": true, "sdbasic": true,
+	"sdheader": true, "discovered": true, "modkey": true, "modheader": true, "connect": true,
+	"extra": false, "unused": false, "otlp": false, "otlpfile": false, "otlpenv": false, "webpass": false, "broken": false, "torn": false, "misplaced": false,
+	"reloaded": true,
+}
+
+// leaky takes a secret at every place where a configuration takes one: URL of the parrot without its scheme, folder, lines of otlp.
+const leaky = `
+global: {max_rate: 1000, max_in_flight: 1000}
+secrets:
+  file: {file: file.key}
+  value: {value: "${LEAKY_VALUE}"}
+  unused: {value: %[unused]s}
+http_clients:
+  basic: {basic_auth: {username: joe, password: %[basicpass]s}}
+  basicfile: {basic_auth: {username: joe, password_file: basicfile.key}}
+  bearer: {authorization: {credentials: %[bearer]s}}
+  bearerfile: {authorization: {credentials_file: bearerfile.key}}
+  oauth: {oauth2: {client_id: joe, client_secret: %[oauth]s, token_url: "http://PEER/token?key=%[oauthquery]q"}}
+  proxy: {proxy_url: "http://joe:%[proxypass]u@PEER"}
+  connect: {proxy_url: "http://PEER", proxy_connect_header: {X-Proxy-Key: [%[connect]s]}}
+  headers:
+    http_headers:
+      X-Api-Token: {values: [%[hdrvalue]s]}
+      X-Other: {secrets: [%[hdrsecret]s]}
+      X-More: {files: [hdrfile.key]}
+workloads: {short: {input_tokens: 16, output_tokens: 4}}
+loads:
+  quick: {mode: constant, rate: 12, max_in_flight: 20}
+  slow: {mode: constant, rate: 1, max_in_flight: 20}
+slos: {hard: {time_to_first_token: 1ms}}
+defaults: {url: "http://PEER", model: m, endpoint: {type: chat}, workload: short, load: quick, slo: [hard], backoff: {mode: "off"}, timeouts: {total: 5s}}
+targets:
+  - {name: file, endpoint: {secret: file}}
+  - {name: value, endpoint: {secret: value}}
+  - {name: apikey, endpoint: {api_key: %[apikey]s}}
+  - {name: apifile, endpoint: {api_key_file: apifile.key}}
+  - {name: url, url: "http://joe:%[urlpass]u@PEER/v1?key=%[urlquery]q"}
+  - {name: endpoint, endpoint: {headers: {X-Api-Key: %[epheader]s}, url_params: {token: %[epparam]s}, extra: {api_key: %[extra]s}}}
+  - {name: basic, client: basic}
+  - {name: basicfile, client: basicfile}
+  - {name: bearer, client: bearer}
+  - {name: bearerfile, client: bearerfile}
+  - {name: oauth, client: oauth}
+  - {name: proxied, client: proxy, url: "http://far.invalid"}
+  - {name: connect, client: connect, url: "https://far.invalid"}
+  - {name: headers, client: headers}
+  - {name: collected, load: slow, server: {kind: vllm, metrics_url: "http://joe:%[metricspass]u@PEER/metrics"}}
+  - {name: unread, load: slow, server: {kind: vllm, metrics_url: "http://joe:%[metricspass]u@PEER/broken"}}
+target_discovery:
+  - name: set
+    http_sd_configs:
+      - url: "http://joe:%[sdpass]u@PEER/sd?token=%[sdquery]q"
+        refresh_interval: 1s
+      - {url: "http://PEER/sd", refresh_interval: 1s, basic_auth: {username: joe, password: %[sdbasic]s}, http_headers: {X-Api-Token: {values: [%[sdheader]s]}}}
+      - {url: "http://joe:%[sdpass]u@PEER/badsd", refresh_interval: 1s}
+    relabel_configs: [{source_labels: [__meta_url], target_label: from}]
+    template: {load: slow, workload: short}
+modules:
+  probed: {model: m, endpoint: {type: chat, api_key: %[modkey]s, headers: {X-Api-Key: %[modheader]s}}, workload: short, allowed_targets: [127.0.0.1]}
+metrics: {extra_labels: [from]}
+collectors:
+  server: {interval: 1s, passthrough: {allow: [".*"]}}
+  gpu: {source: [dcgm], dcgm: {interval: 1s, urls: ["http://joe:%[gpupass]u@PEER/gpu"]}}
+debug: {keep_bodies: true, capture: {enabled: true, slower_than: 1ms, max_streams: 1000, max_size: 64MiB}}
+`
+
+var placeholder = regexp.MustCompile(`%\[(\w+)\]([suq])`)
+
+// fill writes the secrets into a configuration: as YAML, as a user's part of a URL, as the value in a query.
+func fill(config string, p *parrot) string {
+	config = placeholder.ReplaceAllStringFunc(config, func(at string) string {
+		m := placeholder.FindStringSubmatch(at)
+		switch value := plant(m[1]); m[2] {
+		case "u":
+			return strings.TrimPrefix(url.UserPassword("", value).String(), ":")
+		case "q":
+			return url.QueryEscape(value)
+		default:
+			quoted, _ := json.Marshal(value) // a string cannot fail
+			return string(quoted)
+		}
+	})
+	return strings.ReplaceAll(config, "PEER", strings.TrimPrefix(p.url, "http://"))
+}
+
+// surface is everything that somebody can see, by where.
+type surface map[string]string
+
+// fragments are the spellings of a word that are searched for.
+func fragments(word string) []string {
+	out := []string{word}
+	for shift := range 3 { // of the three ways in which it can lie in base64, without what its neighbours share with it
+		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			text := encoding.EncodeToString([]byte(strings.Repeat("x", shift) + word))
+			out = append(out, text[[]int{0, 2, 3}[shift]:len(text)-2])
+		}
+	}
+	return out
+}
+
+// search fails the test for each secret that can be seen.
+func (s surface) search(t *testing.T) {
+	t.Helper()
+	size := 0
+	for where, text := range s {
+		size += len(text)
+		for name := range planted {
+			for _, word := range []string{head(name), tail(name)} {
+				for _, fragment := range fragments(word) {
+					if at := strings.Index(text, fragment); at >= 0 {
+						t.Errorf("%s shows the secret %s: …%s…", where, name, text[max(0, at-120):min(len(text), at+80)])
+						break
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d bytes at %d places searched", size, len(s))
+}
+
+// leak is a daemon whose secrets may be seen nowhere.
+type leak struct {
+	exporter
+	parrot   *parrot
+	folder   string
+	receiver *receiver
+	surface  surface
+}
+
+// password is that of the pages.
+const user = "admin"
+
+// ask asks for a page as one who may.
+func (l *leak) ask(t *testing.T, method, path string, header http.Header) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(process.Within(t, patience), method, l.url+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	r.SetBasicAuth(user, plant("webpass"))
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	var out strings.Builder
+	_ = resp.Header.Write(&out)
+	if resp.Header.Get("Content-Type") == "text/event-stream" { // which has no end
+		lines := bufio.NewScanner(resp.Body)
+		lines.Buffer(nil, 1<<24)
+		for n := 0; n < 12 && lines.Scan(); n++ {
+			out.WriteString(lines.Text() + "\n")
+		}
+		return resp.StatusCode, out.String()
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Errorf("%s: %v", path, err)
+	}
+	return resp.StatusCode, out.String() + string(body)
+}
+
+// see asks for a page, adds it to what can be seen and gives it.
+func (l *leak) see(t *testing.T, method, path string, header http.Header) string {
+	t.Helper()
+	code, text := l.ask(t, method, path, header)
+	if code == 0 || code == http.StatusNotFound || code == http.StatusUnauthorized {
+		t.Errorf("%s %s: status %d %s", method, path, code, text)
+	}
+	l.surface[method+" "+path+" "+header.Get("Accept")] += text
+	return text
+}
+
+// startLeak starts a daemon with leaky, and lines that say where metrics are sent.
+func startLeak(t *testing.T, format, otlp string, environment ...string) *leak {
+	t.Helper()
+	l := &leak{parrot: startParrot(t), folder: t.TempDir(), receiver: startReceiver(t), surface: surface{}}
+	for _, name := range []string{"file", "basicfile", "bearerfile", "apifile", "hdrfile"} {
+		l.write(t, name+".key", plant(name)+"\n")
+	}
+	l.write(t, "otlp.txt", "x-more: "+plant("otlpfile")+"\n")
+	hash, err := bcrypt.GenerateFromPassword([]byte(plant("webpass")), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.write(t, "web.yml", fmt.Sprintf("basic_auth_users: {%s: %q}\n", user, hash))
+	l.write(t, "c.yml", fill(leaky, l.parrot)+strings.ReplaceAll(fill(otlp, l.parrot), "RECEIVER", l.receiver.address))
+	environment = append(environment, "LEAKY_VALUE="+plant("value"))
+	a := address(t)
+	l.exporter = exporter{process.ForTest(t, environment, binary, "serve", "--config.file="+filepath.Join(l.folder, "c.yml"), "--web.listen-address="+a,
+		"--web.config.file="+filepath.Join(l.folder, "web.yml"), "--web.enable-admin-api", "--web.enable-lifecycle", "--web.enable-pprof",
+		"--log.level=debug", "--log.format="+format), "http://" + a}
+	eventually(t, patience, func() error {
+		if code, text := l.ask(t, http.MethodGet, "/-/ready", nil); code != http.StatusOK {
+			return fmt.Errorf("status %d: %s\n%s", code, text, l.Output())
+		}
+		return nil
+	})
+	return l
+}
+
+func (l *leak) write(t *testing.T, name, content string) {
+	t.Helper()
+	next := filepath.Join(l.folder, name+".next")
+	if err := os.WriteFile(next, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(next, filepath.Join(l.folder, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// everywhere looks at all that a running daemon shows.
+func (l *leak) everywhere(t *testing.T) {
+	t.Helper()
+	get := func(path string) string { return l.see(t, http.MethodGet, path, nil) }
+	for _, format := range []string{scrape.Text, scrape.OpenMetrics, scrape.Protobuf} {
+		l.see(t, http.MethodGet, "/metrics", http.Header{"Accept": {format}})
+	}
+	for _, path := range []string{
+		"/", "/config", "/api/v1/status/buildinfo", "/api/v1/status/runtimeinfo", "/api/v1/status/config", "/api/v1/status/flags", "/api/v1/targets",
+		"/api/v1/discovery", "/api/v1/collectors", "/api/v1/alerts/preview", "/api/v1/events", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2",
+	} {
+		get(path)
+	}
+	for _, target := range []string{"file", "value", "apikey", "apifile", "url", "endpoint", "basic", "basicfile", "bearer", "bearerfile", "oauth", "proxied", "connect", "headers", "collected", "unread", "found"} {
+		get("/targets/" + target)
+		get("/api/v1/targets/" + target)
+		get("/api/v1/targets/" + target + "/records?limit=100")
+		get("/probe?debug=true&target=" + target)
+		get("/probe?target=" + target)
+	}
+	for range 12 { // as many as there are ways to answer
+		get("/probe?debug=true&module=probed&target=" + url.QueryEscape(l.parrot.url))
+		get("/probe?module=probed&target=" + url.QueryEscape(l.parrot.url))
+	}
+	list := get("/api/v1/captures")
+	var captures struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal([]byte(list[strings.Index(list, "\r\n\r\n")+1:][strings.Index(list[strings.Index(list, "\r\n\r\n")+1:], "{"):]), &captures); err != nil {
+		t.Errorf("%v in %s", err, list)
+	}
+	if len(captures.Data) < 20 {
+		t.Errorf("only %d captures", len(captures.Data))
+	}
+	for _, c := range captures.Data {
+		_, text := l.ask(t, http.MethodGet, "/api/v1/captures/"+c.ID, nil)
+		l.surface["captures"] += text
+		for _, m := range encoded.FindAllStringSubmatch(text, -1) {
+			plain, err := base64.StdEncoding.DecodeString(m[1])
+			if err != nil {
+				t.Error(err)
+			}
+			l.surface["captures, decoded"] += string(plain) + "\n"
+		}
+	}
+}
+
+// encoded is what a capture has in base64.
+var encoded = regexp.MustCompile(`"(?:body|data)":"([^"]*)"`)
+
+// command runs a subcommand and adds what it writes.
+func (l *leak) command(t *testing.T, args ...string) {
+	t.Helper()
+	c := exec.CommandContext(process.Within(t, patience), binary, args...)
+	c.Env = append(c.Environ(), "LEAKY_VALUE="+plant("value"))
+	out, _ := c.CombinedOutput() // many targets fail
+	if len(out) == 0 {
+		t.Errorf("%v writes nothing", args)
+	}
+	l.surface[strings.Join(args[:2], " ")] += string(out)
+}
+
+// mistakes are what is wrong with a file beside a secret.
+var mistakes = map[string]string{
+	"an unknown key":          "secrets: {broken: {value: %[broken]s, fille: x}}\n",
+	"a wrong type":            "secrets: {broken: {value: [%[broken]s]}}\n",
+	"a map in place of it":    "secrets: {broken: {value: {%[broken]s: 1}}}\n",
+	"no map around it":        "secrets: {broken: %[broken]s}\n",
+	"twice the same key":      "secrets: {broken: {value: %[broken]s, value: %[torn]s}}\n",
+	"an alias for it":         "secrets: {broken: {value: *%[broken]u}}\n",
+	"no end of a text":        "secrets: {broken: {value: \"%[torn]u\n",
+	"no end of a list":        "secrets: {broken: {value: [%[torn]s\n",
+	"a tag":                   "secrets: {broken: {value: !!int %[broken]s}}\n",
+	"a tab":                   "secrets:\n  broken:\n\tvalue: %[broken]s\n",
+	"a control character":     "secrets: {broken: {value: \"%[broken]u\x01\"}}\n",
+	"a slash in a password":   "http_clients: {x: {proxy_url: \"http://joe:%[broken]q/@h\"}}\ntargets: [{name: x, url: \"http://joe:1/%[torn]q@h:port\"}]\n",
+	"a variable elsewhere":    "global: {max_in_flight: \"${LEAKY_VALUE}\"}\n",
+	"two ways at once":        "http_clients: {x: {basic_auth: {username: j, password: %[broken]s, password_file: f}, bearer_token: %[torn]s}}\n",
+	"a method of SD":          "target_discovery: [{name: x, http_sd_configs: [{url: \"http://joe:%[broken]u@:x/%%\", basic_auth: {password: %[torn]s, user: x}}], template: {load: quick}}]\n",
+	"a header with a newline": "targets: [{name: x, url: http://h, model: m, endpoint: {type: chat, headers: {X-Api-Key: \"%[broken]q\\n\"}, api_key: \"%[torn]q\\n\"}}]\n",
+	"a key as its own header": "targets: [{name: x, url: http://h, model: m, endpoint: {type: chat, api_key: %[broken]s, headers: {Authorization: %[torn]s}}}]\n",
+	"a secret that is a name": "targets: [{name: x, url: http://h, model: m, endpoint: {type: chat, secret: value, api_key: %[broken]s}}]\n",
+	"otlp":                    "otlp: {enabled: true, endpoint: \"http://joe:%[broken]u@h/x y\", headers: {\"x y\": %[torn]s}}\n",
+}
+
+// reload puts a file with each mistake beside the daemon, and checks it by itself.
+func (l *leak) mistaken(t *testing.T) {
+	t.Helper()
+	good, err := os.ReadFile(filepath.Join(l.folder, "c.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range mistakes {
+		l.write(t, "c.yml", fill(content, l.parrot))
+		if code, text := l.ask(t, http.MethodPost, "/-/reload", nil); code != http.StatusInternalServerError {
+			t.Errorf("%s: status %d %s", name, code, text)
+		} else {
+			l.surface["reload with "+name] = text
+		}
+		l.see(t, http.MethodGet, "/api/v1/status/runtimeinfo", nil)
+		l.see(t, http.MethodGet, "/", nil)
+		for _, format := range []string{"text", "json"} {
+			l.command(t, "check", "config", filepath.Join(l.folder, "c.yml"), "--format="+format, "--strict-secrets")
+		}
+	}
+	l.write(t, "c.yml", string(good))
+}
+
+func TestNoSecretIsShownAnywhere(t *testing.T) {
+	t.Parallel()
+	for format, test := range map[string]struct {
+		otlp        string
+		environment []string
+		sent        []string
+	}{
+		"logfmt": {
+			"otlp: {enabled: true, insecure: true, endpoint: RECEIVER, interval: 1s, headers: {x-tenant: %[otlp]s}, headers_file: otlp.txt, traces: {enabled: true, ratio: 1}}\n",
+			nil, []string{"otlp", "otlpfile"},
+		},
+		"json": {
+			"otlp: {enabled: true, insecure: true, endpoint: RECEIVER, interval: 1s}\n",
+			[]string{"OTEL_EXPORTER_OTLP_HEADERS=x-tenant=" + url.PathEscape(plant("otlpenv"))}, []string{"otlpenv"},
+		},
+	} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			l := startLeak(t, format, test.otlp, test.environment...)
+			l.heardAll(t, "file")
+			l.everywhere(t)
+
+			l.write(t, "file.key", plant("filenew")+"\n") // rotated
+			eventually(t, patience, func() error {
+				if !l.parrot.heard(plant("filenew")) {
+					return fmt.Errorf("the new key has not come")
+				}
+				return nil
+			})
+			l.mistaken(t)
+			config, err := os.ReadFile(filepath.Join(l.folder, "c.yml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.write(t, "c.yml", strings.ReplaceAll(string(config), fill("%[apikey]s", l.parrot), fill("%[reloaded]s", l.parrot)))
+			if code, text := l.ask(t, http.MethodPost, "/-/reload", nil); code != http.StatusOK {
+				t.Fatalf("reload: status %d %s", code, text)
+			}
+			l.heardAll(t, "filenew", "reloaded", "modkey", "modheader")
+			l.everywhere(t)
+			l.commands(t)
+			l.exported(t, test.sent)
+			l.crash(t)
+			l.surface["log"] = l.Output()
+			l.surface.search(t)
+		})
+	}
+}
+
+// heardAll waits until the parrot was told everything that must travel, and has had time to say it back. also are those that did not at the start.
+func (l *leak) heardAll(t *testing.T, also ...string) {
+	t.Helper()
+	later := map[string]bool{"file": true, "filenew": true, "reloaded": true, "modkey": true, "modheader": true}
+	eventually(t, patience, func() error {
+		for name, travels := range planted {
+			if travels && !later[name] && !l.parrot.heard(plant(name)) {
+				return fmt.Errorf("%s has not come", name)
+			}
+		}
+		for _, name := range also {
+			if !l.parrot.heard(plant(name)) {
+				return fmt.Errorf("%s has not come", name)
+			}
+		}
+		return nil
+	})
+	from := l.parrot.next()
+	eventually(t, patience, func() error {
+		if n := l.parrot.next() - from; n < 2500 {
+			return fmt.Errorf("%d answers since", n)
+		}
+		return nil
+	})
+}
+
+// commands are the others of the program, with the same file.
+func (l *leak) commands(t *testing.T) {
+	t.Helper()
+	config := filepath.Join(l.folder, "c.yml")
+	l.command(t, "check", "config", config, "--print")
+	l.command(t, "check", "config", config, "--format=json")
+	l.command(t, "check", "sd", config, "set")
+	l.command(t, "check", "sd", config, "set", "--format=json")
+	l.command(t, "check", "web-config", filepath.Join(l.folder, "web.yml"))
+	l.command(t, "series", "--config.file="+config)
+	for _, format := range []string{"table", "json", "csv"} {
+		out := t.TempDir()
+		l.command(t, "run", "--config.file="+config, "--requests=12", "--grace=5s", "--format="+format, "--records", "--out="+out, "--log.level=debug")
+		for _, name := range []string{"profile_export_aiperf.json", "profile_export_aiperf.csv", "profile_export.jsonl"} {
+			text, err := os.ReadFile(filepath.Join(out, name))
+			if err != nil {
+				t.Error(err)
+			}
+			l.surface["run "+name] += string(text)
+		}
+	}
+}
+
+// exported looks at what was sent over OTLP, with headers that only their receiver may see.
+func (l *leak) exported(t *testing.T, sent []string) {
+	t.Helper()
+	for _, r := range l.receiver.waitFor(t, 2) {
+		l.surface["OTLP"] += r.body.String()
+		for _, name := range sent {
+			if !strings.Contains(fmt.Sprint(r.headers), plant(name)) {
+				t.Errorf("headers %v lack %s", r.headers, name)
+			}
+		}
+	}
+}
+
+// crash has the daemon say where it is, and end with a trace of all goroutines.
+func (l *leak) crash(t *testing.T) {
+	t.Helper()
+	wrote := func(text string) {
+		t.Helper()
+		eventually(t, patience, func() error {
+			if !strings.Contains(l.Output(), text) {
+				return fmt.Errorf("no %s in what it wrote", text)
+			}
+			return nil
+		})
+	}
+	if err := l.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	wrote("goroutine profile: total")
+	if err := l.Signal(syscall.SIGABRT); err != nil {
+		t.Fatal(err)
+	}
+	if code, err := l.Wait(process.Within(t, time.Minute)); err != nil || code != 2 {
+		t.Errorf("code %d, %v, want 2, that of a crash", code, err)
+	}
+	wrote("SIGABRT: abort")
+}

@@ -1,0 +1,39 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+)
+
+// fullBacklog gives an address whose queue of connections is full: the kernel answers no further one. It stays so while the process lives.
+func fullBacklog(ctx context.Context) (string, error) {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return "", fmt.Errorf("socket: %w", err)
+	}
+	syscall.CloseOnExec(fd)
+	if err = syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return "", fmt.Errorf("bind: %w", err)
+	}
+	if err = syscall.Listen(fd, 0); err != nil {
+		return "", fmt.Errorf("listen: %w", err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		return "", fmt.Errorf("name of the socket: %w", err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+	dialer := net.Dialer{Timeout: time.Second}
+	const most = 64
+	for range most {
+		if _, err := dialer.DialContext(ctx, "tcp", address); err != nil {
+			return address, ctx.Err() // the queue is full of those before, which are never closed
+		}
+	}
+	return "", fmt.Errorf("%s takes more than %d connections", address, most)
+}
