@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -31,15 +32,19 @@ func checkConfigCommand(check *kingpin.CmdClause) command {
 			s.complainf("--print: the configuration is YAML, --format=json is for findings")
 			return exitUsage
 		}
-		c, err := config.Load(config.Options{Files: *files, Env: os.Environ(), ExpandEnv: s.expandEnv, StrictSecrets: *strict})
+		c, err := config.Load(config.Options{Files: *files, Env: s.env, ExpandEnv: s.expandEnv, StrictSecrets: *strict})
 		var gc generator.Config
 		if err == nil {
 			gc, err = rehearse(c)
 		}
-		if *format == "json" {
-			return checkJSON(s, c, err)
+		var found datasetFindings
+		if err == nil && *datasets && !*show {
+			found = lookAtDatasets(&gc)
 		}
-		if err != nil {
+		switch {
+		case *format == "json":
+			return s.printFindings(c, err, &found)
+		case err != nil:
 			fmt.Fprintln(s.stderr, err)
 			return exitFailure
 		}
@@ -49,19 +54,28 @@ func checkConfigCommand(check *kingpin.CmdClause) command {
 		if *show {
 			return s.printEffective(c)
 		}
-		found, faults := newDatasetCheck(&gc, *datasets)
-		if len(faults) > 0 {
-			fmt.Fprint(s.stderr, lines(faults))
-			return exitFailure
-		}
-		costs, err := costsOf(&gc)
-		if err != nil {
-			s.complainf("%v", err)
-			return exitFailure
-		}
-		fmt.Fprintf(s.stdout, "ok: %s\n%s%s", counted(c), costs, found)
-		return exitOK
+		return s.printChecked(c, &gc, &found)
 	}}
+}
+
+// printChecked says that a configuration is right, and what it means.
+func (s *session) printChecked(c *config.Config, gc *generator.Config, found *datasetFindings) int {
+	costs, err := costsOf(gc)
+	if err != nil {
+		s.complainf("%v", err)
+		return exitFailure
+	}
+	fmt.Fprint(s.stderr, lines(found.warnings), lines(found.faults))
+	if len(found.faults) > 0 {
+		return exitFailure
+	}
+	fmt.Fprintf(s.stdout, "ok: %s\n", counted(c))
+	for _, part := range []string{costs, found.holds} {
+		if part != "" {
+			fmt.Fprintf(s.stdout, "\n%s", part)
+		}
+	}
+	return exitOK
 }
 
 // printEffective prints the configuration with all defaults, and without secrets.
@@ -96,31 +110,37 @@ func rehearse(c *config.Config) (generator.Config, error) {
 	return gc, err
 }
 
-// printCosts says for each target what a day of it asks for, unless something holds it back.
-func (s *session) printCosts(gc *generator.Config) int {
+// costsOf is a table of what a day of each target asks for at most, unless something holds it back.
+func costsOf(gc *generator.Config) (string, error) {
+	if len(gc.Targets) == 0 {
+		return "", nil
+	}
+	costs := columns{left: map[int]bool{0: true, 5: true}}
+	costs.add("at most, each day", "requests", "input tokens", "output tokens", "USD")
 	for i := range gc.Targets {
 		t := &gc.Targets[i]
 		cost, known, err := t.Cost(time.Now())
 		switch {
 		case err != nil:
-			s.complainf("%s: %v", t.Name, err)
-			return exitFailure
+			return "", fmt.Errorf("%s: %w", t.Name, err)
 		case !known:
-			fmt.Fprintf(s.stdout, "%s: as many requests as its recording has\n", t.Name)
+			costs.add(t.Name, "–", "–", "–", "–", "as its recording has them")
 			continue
 		}
-		fmt.Fprintf(s.stdout, "%s: at most %s requests, %s input and %s output tokens a day%s\n", t.Name,
-			rounded(cost.Requests), rounded(cost.InputTokens), rounded(cost.OutputTokens), spending(t, &cost))
+		usd, remark := "–", ""
+		if cost.USD > 0 {
+			usd = fmt.Sprintf("%.2f", cost.USD)
+		}
+		if beyondBudget(t, &cost) {
+			remark = "more than its budget: arrivals beyond it will be dropped"
+		}
+		costs.add(t.Name, rounded(cost.Requests), rounded(cost.InputTokens), rounded(cost.OutputTokens), usd, remark)
 	}
-	return exitOK
+	return costs.lines(""), nil
 }
 
-// spending says what a day costs, and what of it a budget allows.
-func spending(t *targetConfig, cost *generator.Cost) string {
-	out := ""
-	if cost.USD > 0 {
-		out = fmt.Sprintf(", about $%.2f", cost.USD)
-	}
+// beyondBudget tells whether a day asks for more than a budget allows.
+func beyondBudget(t *targetConfig, cost *generator.Cost) bool {
 	b := &t.Budget
 	for _, limit := range []struct{ wanted, allowed float64 }{
 		{cost.Requests, float64(b.RequestsPerDay)},
@@ -133,10 +153,10 @@ func spending(t *targetConfig, cost *generator.Cost) string {
 		{cost.USD / 24, b.USDPerHour},
 	} {
 		if limit.allowed > 0 && limit.wanted > limit.allowed {
-			return out + "; its budget is smaller, and arrivals beyond it will be dropped"
+			return true
 		}
 	}
-	return out
+	return false
 }
 
 // rounded writes a large number as people read it: 12.3M.
@@ -152,14 +172,17 @@ func rounded(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// checkJSON prints the findings for programs. c is nil if there are errors.
-func checkJSON(s *session, c *config.Config, err error) int {
-	result := struct {
-		OK       bool             `json:"ok"`
-		Errors   []config.Finding `json:"errors"`
-		Omitted  int              `json:"omitted,omitempty"` // errors beyond those listed
-		Warnings []config.Finding `json:"warnings"`
-	}{OK: err == nil, Errors: []config.Finding{}, Warnings: []config.Finding{}}
+// checkResult is what `check config --format=json` prints: docs/commands.md describes it.
+type checkResult struct {
+	OK       bool             `json:"ok"`
+	Errors   []config.Finding `json:"errors"`
+	Omitted  int              `json:"omitted,omitempty"` // errors beyond those listed
+	Warnings []config.Finding `json:"warnings"`
+}
+
+// printFindings prints what was found for programs. c is nil if there are errors in the configuration.
+func (s *session) printFindings(c *config.Config, err error, found *datasetFindings) int {
+	result := checkResult{OK: err == nil && len(found.faults) == 0, Errors: []config.Finding{}, Warnings: []config.Finding{}}
 	if c != nil {
 		result.Warnings = append(result.Warnings, c.Warnings...)
 	}
@@ -168,12 +191,23 @@ func checkJSON(s *session, c *config.Config, err error) int {
 	} else if err != nil {
 		result.Errors = append(result.Errors, config.Finding{Message: err.Error()})
 	}
-	encoder := json.NewEncoder(s.stdout)
-	encoder.SetIndent("", "  ")
-	if encodeErr := encoder.Encode(result); encodeErr != nil || err != nil {
+	for _, fault := range found.faults {
+		result.Errors = append(result.Errors, config.Finding{Message: fault})
+	}
+	for _, warning := range found.warnings {
+		result.Warnings = append(result.Warnings, config.Finding{Message: strings.TrimSuffix(warning, " (warning)")})
+	}
+	if err := writeJSON(s.stdout, result); err != nil || !result.OK {
 		return exitFailure
 	}
 	return exitOK
+}
+
+// writeJSON writes a value for programs, so that people can read it, too.
+func writeJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
 }
 
 func checkWebConfigCommand(check *kingpin.CmdClause) command {

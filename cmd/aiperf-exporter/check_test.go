@@ -19,13 +19,16 @@ targets:
 `
 
 // ofADay is what a target with all defaults asks for.
-const ofADay = "at most 2880 requests, 369k input and 184k output tokens a day\n"
+const (
+	titles = "at most, each day  requests  input tokens  output tokens  USD\n"
+	ofADay = "                    2880          369k           184k    –\n"
+)
 
 func TestCheckCountsTheTargetsOfAGoodConfiguration(t *testing.T) {
 	t.Parallel()
 	second := write(t, "second.yml", "global: {max_in_flight: 7}\n")
 	got := execute("check", "config", write(t, "first.yml", minimal+`  - {name: two, url: "http://127.0.0.1:1", model: m, endpoint: {type: chat}}`), second)
-	if diff := cmp.Diff(result{exitOK, "ok: 2 targets\none: " + ofADay + "two: " + ofADay, ""}, got, cmp.AllowUnexported(result{})); diff != "" {
+	if diff := cmp.Diff(result{exitOK, "ok: 2 targets\n\n" + titles + "one" + ofADay + "two" + ofADay, ""}, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -107,7 +110,7 @@ func TestWarningsAreTold(t *testing.T) {
 	t.Parallel()
 	path := write(t, "warned.yml", "secrets:\n  key: {value: literal-secret-in-the-file}\n"+minimal)
 	got := execute("check", "config", path)
-	if got.code != exitOK || got.stdout != "ok: 1 target\none: "+ofADay {
+	if got.code != exitOK || got.stdout != "ok: 1 target\n\n"+titles+"one"+ofADay {
 		t.Errorf("exit code %d with %q, want ok", got.code, got.stdout)
 	}
 	contains(t, "standard error", got.stderr, path+":2:", " (warning)\n")
@@ -178,6 +181,53 @@ func TestCheckOfWebConfigurations(t *testing.T) {
 				contains(t, "standard error", got.stderr, path+": ", test.told)
 			}
 		})
+	}
+}
+
+func TestCheckSaysWhatADayAsksFor(t *testing.T) {
+	t.Parallel()
+	trace := write(t, "trace.jsonl", `{"timestamp": 0, "input_length": 12000, "output_length": 8, "hash_ids": [1]}`+"\n")
+	got := execute("check", "config", write(t, "costs.yml", `
+modules: {chat: {model: m, endpoint: {type: chat}}}
+workloads:
+  trace: {dataset: {format: mooncake_trace, file: `+trace+`}}
+loads:
+  heavy: {mode: constant, rate: 10}
+  replay: {mode: replay}
+defaults: {url: "http://127.0.0.1:1", model: m, endpoint: {type: chat}}
+targets:
+  - {name: a-long-name, load: heavy, budget: {usd_per_day: 5, usd_per_million_input_tokens: 1, usd_per_million_output_tokens: 2}}
+  - {name: b}
+  - {name: c, workload: trace, load: replay}
+`))
+	want := `ok: 3 targets, 1 module
+
+at most, each day  requests  input tokens  output tokens     USD
+a-long-name            864k          111M          55.3M  221.18  more than its budget: arrivals beyond it will be dropped
+b                      2880          369k           184k       –
+c                         –             –              –       –  as its recording has them
+
+workloads.trace.dataset: 1 conversation, 1 turn, 12k input and 8 output tokens recorded, over 0s
+`
+	if diff := cmp.Diff(result{exitOK, want, ""}, got, cmp.AllowUnexported(result{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckFindsWhatIsWrongWithDatasets(t *testing.T) {
+	t.Parallel()
+	rows := write(t, "rows.jsonl", `{"text": "good"}`+"\n"+`{"text": `+"\n")
+	path := write(t, "dataset.yml", "workloads: {default: {dataset: {format: single_turn, file: "+rows+"}}}\n"+minimal)
+	got := execute("check", "config", path)
+	if got.code != exitFailure || got.stdout != "" {
+		t.Errorf("exit code %d with %q, want %d without", got.code, got.stdout, exitFailure)
+	}
+	contains(t, "standard error", got.stderr, rows+":2")
+	if found := checkJSONOf(t, exitFailure, path); found.OK || len(found.Errors) != 1 || !strings.Contains(found.Errors[0].Message, rows+":2") {
+		t.Errorf("as JSON: %+v", found)
+	}
+	if got := execute("check", "config", "--no-datasets", path); got.code != exitOK {
+		t.Errorf("without datasets: %+v", got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -38,12 +39,24 @@ func checkDatasetCommand(check *kingpin.CmdClause) command {
 			}
 			return exitUsage
 		}
-		return s.checkDataset(&c, *file, false)
+		found := lookAtDataset(&c, *file, false)
+		fmt.Fprint(s.stdout, found.holds)
+		fmt.Fprint(s.stderr, lines(found.warnings), lines(found.faults))
+		if len(found.faults) > 0 {
+			return exitFailure
+		}
+		return exitOK
 	}}
 }
 
-// checkDatasets reads the datasets of a configuration, each once.
-func (s *session) checkDatasets(gc *generator.Config) int {
+// datasetFindings are what is to be said of a dataset.
+type datasetFindings struct {
+	holds            string // lines
+	warnings, faults []string
+}
+
+// lookAtDatasets reads the datasets of a configuration, each once.
+func lookAtDatasets(gc *generator.Config) datasetFindings {
 	replayed := map[string]bool{}
 	asked := map[string]*dataset.Config{}
 	for i := range gc.Targets {
@@ -53,44 +66,57 @@ func (s *session) checkDatasets(gc *generator.Config) int {
 			replayed[t.WorkloadName] = replayed[t.WorkloadName] || t.Load.Mode == load.Replay
 		}
 	}
+	var all datasetFindings
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		if code := s.checkDataset(asked[name], "workloads."+name+".dataset", replayed[name]); code != exitOK {
-			return code
-		}
+		found := lookAtDataset(asked[name], "workloads."+name+".dataset", replayed[name])
+		all.holds += found.holds
+		all.warnings, all.faults = append(all.warnings, found.warnings...), append(all.faults, found.faults...)
 	}
-	return exitOK
+	return all
 }
 
-// checkDataset reads a dataset and says what it holds, under a name. Rows without a place in time are only wrong where it is replayed.
-func (s *session) checkDataset(c *dataset.Config, name string, replayed bool) int {
+// lookAtDataset reads a dataset and says what it holds, under a name. Rows without a place in time are only wrong where it is replayed.
+func lookAtDataset(c *dataset.Config, name string, replayed bool) datasetFindings {
 	summary, errs := dataset.Check(c, shownRows)
 	faulty := summary.Skipped
 	if replayed {
 		errs, faulty = append(errs, summary.UntimelyErrors...), faulty+summary.Untimely
 	}
-	fmt.Fprintf(s.stdout, "%s: %s, %s, %s input and %s output tokens recorded", name, plural(summary.Conversations, "conversation"),
-		plural(summary.Turns, "turn"), rounded(float64(summary.InputTokens)), rounded(float64(summary.OutputTokens)))
-	if summary.Timed {
-		fmt.Fprintf(s.stdout, ", over %v", summary.Span.Round(time.Millisecond))
-	}
-	fmt.Fprintln(s.stdout)
+	var out datasetFindings
+	out.holds = name + ": " + contentsOf(&summary) + "\n"
 	if summary.Filtered > 0 {
-		fmt.Fprintf(s.stdout, "%s: %s left out by its limits\n", name, plural(int(summary.Filtered), "row"))
+		out.holds += fmt.Sprintf("%s: %s left out by its limits\n", name, plural(int(summary.Filtered), "row"))
 	}
 	if summary.Split > 0 {
-		fmt.Fprintf(s.stdout, "%s: %s asked in pieces, as their rows lie far apart\n", name, plural(int(summary.Split), "session"))
+		out.holds += fmt.Sprintf("%s: %s asked in pieces, as their rows lie far apart\n", name, plural(int(summary.Split), "session"))
 	}
 	if streams, whole := summary.PayloadStreams, summary.PayloadsWhole; streams > 0 && whole > 0 {
-		fmt.Fprintf(s.stderr, "%s: %d recorded bodies ask for a stream and %d do not, only the former have a time to first token (warning)\n", name, streams, whole)
+		out.warnings = append(out.warnings,
+			fmt.Sprintf("%s: %d recorded bodies ask for a stream and %d do not, only the former have a time to first token (warning)", name, streams, whole))
 	}
 	for _, err := range errs {
-		fmt.Fprintln(s.stderr, err)
+		out.faults = append(out.faults, err.Error())
 	}
 	if more := faulty - int64(len(errs)); more > 0 {
-		fmt.Fprintf(s.stderr, "and %d more\n", more)
+		out.faults = append(out.faults, fmt.Sprintf("and %d more", more))
 	}
-	if len(errs) > 0 {
-		return exitFailure
+	return out
+}
+
+// contentsOf says what a dataset holds.
+func contentsOf(s *dataset.Summary) string {
+	out := fmt.Sprintf("%s, %s, %s input and %s output tokens recorded", plural(s.Conversations, "conversation"), plural(s.Turns, "turn"),
+		rounded(float64(s.InputTokens)), rounded(float64(s.OutputTokens)))
+	if s.Timed {
+		out += fmt.Sprintf(", over %v", s.Span.Round(time.Millisecond))
 	}
-	return exitOK
+	return out
+}
+
+// lines ends each text with a line break.
+func lines(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return strings.Join(texts, "\n") + "\n"
 }

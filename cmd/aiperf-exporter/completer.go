@@ -138,9 +138,10 @@ func (c *completer) flagNames() answer {
 	return out
 }
 
-// gistOf is the first sentence of a help.
+// gistOf is the first sentence of a help, as far as its first colon.
 func gistOf(help string) string {
 	first, _, _ := strings.Cut(help, ". ")
+	first, _, _ = strings.Cut(first, ": ")
 	return strings.TrimSuffix(strings.Join(strings.Fields(first), " "), ".")
 }
 

@@ -42,7 +42,7 @@ type command struct {
 func run(args []string, stdout, stderr io.Writer) int {
 	app := kingpin.New(program, "Prometheus exporter that keeps real requests running against LLM inference endpoints and measures them as a user would feel them.")
 	app.Version(version.Print(program))
-	app.HelpFlag.Short('h')
+	app.HelpFlag.Short('h').Help("Show this, or with a command what it does.")
 	app.DefaultEnvars()
 	app.UsageWriter(stdout)
 	app.ErrorWriter(stderr)

@@ -117,7 +117,7 @@ func TestHelpAndVersionGoToStandardOutput(t *testing.T) {
 		args  []string
 		wants []string
 	}{
-		"help":                  {[]string{"--help"}, []string{"usage: aiperf-exporter", "serve* ", "check config", "check web-config", "run ", "series ", "demo "}},
+		"help":                  {[]string{"--help"}, []string{"usage: aiperf-exporter", "serve* ", "check config", "check web-config", "run ", "series ", "schema", "completion ", "demo "}},
 		"help in short":         {[]string{"-h"}, []string{"usage: aiperf-exporter"}},
 		"help of a command":     {[]string{"run", "--help"}, []string{"--duration", "--requests", "--target", "$AIPERF_EXPORTER_DURATION"}},
 		"help as a command":     {[]string{"help", "serve"}, []string{"--web.listen-address", "--shutdown.grace"}},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 )
@@ -92,14 +94,14 @@ func TestSeriesOfOneTarget(t *testing.T) {
 	if all.code != exitOK || one.code != exitOK {
 		t.Fatalf("exit codes %d and %d", all.code, one.code)
 	}
-	targets := regexp.MustCompile(`(?m)^# target (\w+): about [1-9]\d* series$`)
+	targets := regexp.MustCompile(`(?m)^#   (one|two|together) +[1-9]\d*$`)
 	name := func(stdout string) (names []string) {
 		for _, m := range targets.FindAllStringSubmatch(stdout, -1) {
 			names = append(names, m[1])
 		}
 		return names
 	}
-	if diff := cmp.Diff([][]string{{"one", "two"}, {"one"}}, [][]string{name(all.stdout), name(one.stdout)}); diff != "" {
+	if diff := cmp.Diff([][]string{{"one", "two", "together"}, {"one"}}, [][]string{name(all.stdout), name(one.stdout)}); diff != "" {
 		t.Errorf("targets (-want +got):\n%s", diff)
 	}
 	for series, labels := range listed(one.stdout) {
@@ -112,4 +114,47 @@ func TestSeriesOfOneTarget(t *testing.T) {
 		t.Errorf("an unknown target gives exit code %d and %q", got.code, got.stdout)
 	}
 	contains(t, "standard error", got.stderr, `no enabled target "three"`)
+}
+
+func TestSeriesAreListedForPrograms(t *testing.T) {
+	t.Parallel()
+	path := write(t, "labelled.yml", labelled)
+	text, got := execute("series", "--config.file="+path), execute("series", "--config.file="+path, "--format=json")
+	var list seriesList
+	decoder := json.NewDecoder(strings.NewReader(got.stdout))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&list); err != nil || got.code != exitOK || got.stderr != "" {
+		t.Fatalf("exit code %d, %v and %q", got.code, err, got.stderr)
+	}
+	sum := 0
+	for _, target := range list.Targets {
+		sum += target.Series
+	}
+	if len(list.Targets) != 2 || sum == 0 || sum != list.Total {
+		t.Errorf("%+v add up to %d, want %d", list.Targets, sum, list.Total)
+	}
+	byName := map[string][]string{}
+	for _, line := range list.Series {
+		if line.Help == "" || line.Type == "" || line.Scope == "" {
+			t.Errorf("something of %+v is missing", line)
+		}
+		labels := slices.Clone(line.Labels)
+		slices.Sort(labels)
+		byName[line.Name] = labels
+	}
+	if diff := cmp.Diff(listed(text.stdout), byName, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-text +JSON):\n%s", diff)
+	}
+}
+
+func TestSeriesAreGroupedByWhatTheyAreOf(t *testing.T) {
+	t.Parallel()
+	stdout := execute("series", "--config.file="+write(t, "labelled.yml", labelled)).stdout
+	var got []string
+	for _, m := range regexp.MustCompile(`(?m)^# (of .*): [1-9]\d* series$`).FindAllStringSubmatch(stdout, -1) {
+		got = append(got, m[1])
+	}
+	if diff := cmp.Diff([]string{"of each target", "of each replica of a target's server", "of each GPU", "of the exporter"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -208,7 +208,8 @@ func TestAHundredReloadsLoseNothing(t *testing.T) {
 	}
 }
 
-// A target that is taken out is gone in one scrape, with everything that is shown of it.
+// A target that is taken out is gone in one scrape, with everything that is shown of it, and Prometheus knows it at its next one: it does not wait the
+// five minutes for which it looks back.
 func TestARemovedTargetIsGoneInOneStep(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, "-ttft=5ms", "-itl=1ms")
@@ -240,6 +241,14 @@ func TestARemovedTargetIsGoneInOneStep(t *testing.T) {
 		whole = of(f, "goes")
 		return nil
 	})
+	p := startPrometheus(t, strings.TrimPrefix(r.url, "http://"))
+	known := func(target string) int { return len(p.query(t, `count by (job) ({target="`+target+`"})`)) }
+	eventually(t, patience, func() error {
+		if known("goes") < 3 {
+			return errors.New("Prometheus does not know it in all three formats")
+		}
+		return nil
+	})
 	r.put(t, "c.yml", config("stays"))
 	if status := post(t, r.url+"/-/reload", nil); status != http.StatusOK {
 		t.Fatalf("reload: status %d", status)
@@ -256,4 +265,56 @@ func TestARemovedTargetIsGoneInOneStep(t *testing.T) {
 	if f := r.scrape(t); len(f.Series("aiperf_requests_total", scrape.Labels{"target": "stays"})) == 0 {
 		t.Error("the other one is gone, too")
 	}
+	eventually(t, patience, func() error {
+		if known("goes") > 0 || known("stays") < 3 {
+			return errors.New("Prometheus still has it")
+		}
+		return nil
+	})
+}
+
+// The files of a ConfigMap are links into a folder that is a link itself, which is replaced. Nobody tells the exporter.
+func TestAConfigMapIsTakenByItselfAndABrokenOneIsToldOnce(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, "-ttft=5ms", "-itl=1ms")
+	folder := t.TempDir()
+	mount := func(version, content string) {
+		t.Helper()
+		for _, err := range []error{
+			os.Mkdir(filepath.Join(folder, version), 0o700),
+			os.WriteFile(filepath.Join(folder, version, "c.yml"), []byte(content), 0o600),
+			os.Symlink(version, filepath.Join(folder, "..next")),
+			os.Rename(filepath.Join(folder, "..next"), filepath.Join(folder, "..data")),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	config := func(name string) string {
+		return fmt.Sprintf("targets:\n  - {name: %s, url: %q, model: truth, endpoint: {type: chat}}\n", name, s.url)
+	}
+	mount("..one", config("first"))
+	if err := os.Symlink(filepath.Join("..data", "c.yml"), filepath.Join(folder, "c.yml")); err != nil {
+		t.Fatal(err)
+	}
+	e := startExporter(t, nil, "serve", "--config.file="+filepath.Join(folder, "c.yml"), "--config.auto-reload-interval=100ms")
+	shown := func(target string, successes, failures float64) {
+		t.Helper()
+		eventually(t, patience, func() error {
+			f := e.scrape(t)
+			reloads := f.By("aiperf_exporter_config_reloads_total", "result", nil)
+			if len(f.Series("aiperf_arrivals_total", scrape.Labels{"target": target})) != 1 || reloads["success"] != successes || reloads["failure"] != failures {
+				return fmt.Errorf("%s is not there, or reloads were %v", target, reloads)
+			}
+			return nil
+		})
+	}
+	shown("first", 0, 0)
+	mount("..two", config("second"))
+	shown("second", 1, 0)
+	mount("..three", "targets: [")
+	shown("second", 1, 1)
+	mount("..four", config("third"))
+	shown("third", 2, 1)
 }

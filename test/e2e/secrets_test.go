@@ -64,10 +64,10 @@ http_clients:
       X-More: {files: [hdrfile.key]}
 workloads: {short: {input_tokens: 16, output_tokens: 4}}
 loads:
-  quick: {mode: constant, rate: 12, max_in_flight: 20}
-  slow: {mode: constant, rate: 1, max_in_flight: 20}
+  quick: {mode: constant, rate: 12, max_in_flight: 20, backoff: {mode: "off"}}
+  slow: {mode: constant, rate: 1, max_in_flight: 20, backoff: {mode: "off"}}
 slos: {hard: {time_to_first_token: 1ms}}
-defaults: {url: "http://PEER", model: m, endpoint: {type: chat}, workload: short, load: quick, slo: [hard], backoff: {mode: "off"}, timeouts: {total: 5s}}
+defaults: {url: "http://PEER", model: m, endpoint: {type: chat}, workload: short, load: quick, slo: [hard], timeouts: {first_token: 3s, idle: 3s, total: 5s}}
 targets:
   - {name: file, endpoint: {secret: file}}
   - {name: value, endpoint: {secret: value}}

@@ -22,7 +22,8 @@ server() {
   local dir=$1 version=k8s.io/component-base/version
   mkdir -p "$dir/src/server"
   cd "$dir/src/server"
-  requirements >go.mod
+  requirements >server.mod
+  mv server.mod go.mod
   # A server that was not told its version takes itself for 0.0.0, and does without the features of later ones.
   go build -p "${GO_BUILD_P:-2}" -trimpath -o "$dir/bin/kube-apiserver" -ldflags "-s -w -X $version.gitVersion=v$kubernetes \
     -X $version.gitMajor=1 -X $version.gitMinor=$(cut -d. -f2 <<<"$kubernetes")" k8s.io/kubernetes/cmd/kube-apiserver

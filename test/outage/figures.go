@@ -68,43 +68,18 @@ func (v view) delayQuantile(q float64) float64 {
 	for upper, n := range natives(v.first().f) {
 		counts[upper] -= n
 	}
-	return 1e3 * quantile(counts, q)
+	return 1e3 * scrape.Quantile(counts, q)
 }
 
 // natives adds up how many values were in each bucket, by its upper bound in seconds.
 func natives(f scrape.Families) map[float64]float64 {
 	counts := map[float64]float64{}
 	for _, m := range f.Series(delaySeries, nil) {
-		h := m.GetHistogram()
-		counts[h.GetZeroThreshold()] += float64(h.GetZeroCount())
-		index, count, deltas := int32(0), int64(0), h.GetPositiveDelta()
-		for _, span := range h.GetPositiveSpan() {
-			index += span.GetOffset()
-			for range span.GetLength() {
-				count, deltas = count+deltas[0], deltas[1:]
-				counts[math.Exp2(float64(index)/math.Exp2(float64(h.GetSchema())))] += float64(count)
-				index++
-			}
+		for bound, n := range scrape.Natives(m.GetHistogram()) {
+			counts[bound] += n
 		}
 	}
 	return counts
-}
-
-// quantile is the bound below which a share of the values lie.
-func quantile(counts map[float64]float64, q float64) float64 {
-	bounds, total := make([]float64, 0, len(counts)), 0.0
-	for bound, n := range counts {
-		bounds = append(bounds, bound)
-		total += n
-	}
-	slices.Sort(bounds)
-	below := 0.0
-	for _, bound := range bounds {
-		if below += counts[bound]; below >= q*total && below > 0 {
-			return bound
-		}
-	}
-	return math.NaN()
 }
 
 // rows of the table, each a figure of a phase.

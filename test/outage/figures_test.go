@@ -37,7 +37,7 @@ func TestDelaysAreThoseOfThePhase(t *testing.T) {
 
 func TestThereIsNoQuantileOfNothing(t *testing.T) {
 	t.Parallel()
-	if got := quantile(map[float64]float64{1: 0}, .5); !math.IsNaN(got) {
+	if got := scrape.Quantile(map[float64]float64{1: 0}, .5); !math.IsNaN(got) {
 		t.Errorf("got %v", got)
 	}
 }

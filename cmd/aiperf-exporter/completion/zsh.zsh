@@ -5,7 +5,7 @@
 
 _aiperf_exporter() {
     local -a lines open closed
-    local line text kind
+    local line text about kind
     lines=("${(@f)$("${~words[1]}" __complete -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
     kind=$lines[1]
     [[ $PREFIX == --*=* ]] && compset -P '*='
@@ -15,10 +15,11 @@ _aiperf_exporter() {
     words)
         for line in "${(@)lines[2,-1]}"; do
             text=${line%%$'\t'*}
+            about=${line#*$'\t'}
             if [[ $text == *= ]]; then
-                open+=("${text//:/\\:}:${line#*$'\t'}")
+                open+=("${text//:/\\:}${about:+:$about}")
             else
-                closed+=("${text//:/\\:}:${line#*$'\t'}")
+                closed+=("${text//:/\\:}${about:+:$about}")
             fi
         done
         _describe -t values value closed -- open -S ''

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
+)
+
+// judgeGroup says what is wrong about how the requests of a group ended in a phase.
+func (s *seen) judgeGroup(m *member, p phase, c *count) {
+	for reason, n := range c.dropped {
+		// A machine that stands still makes this process miss arrivals, and its twin, too.
+		if reason != metrics.DropSchedulerLate {
+			s.complain("%s: %v arrivals dropped as %s", m.group, n, reason)
+		}
+	}
+	may := allowed(m.ill, p)
+	for class, n := range c.failed {
+		if !slices.Contains(may, class) {
+			s.complain("%s: %v requests failed as %s, may as %v", phaseNames[p]+" "+m.group, n, class, may)
+		}
+	}
+	switch broken := m.ill != nil && m.ill.class != ""; {
+	case p == ill && broken && (c.succeeded > 0 || c.failures() == 0):
+		s.complain("%s: %v requests succeeded and %v failed while it was ill", m.group, c.succeeded, c.failures())
+	case (p == well || p == ill && !broken) && c.succeeded == 0:
+		s.complain("%s: no request succeeded in the phase %q", m.group, phaseNames[p])
+	}
+}
+
+// phaseNames are for people.
+var phaseNames = [phases]string{onset: "onset", ill: "ill", relief: "relief", well: "well"}
+
+// allowed are the classes that failures may have.
+func allowed(f *fault, p phase) []metrics.ErrorClass {
+	switch {
+	case f == nil || f.class == "" || p == well:
+		return nil
+	case p == ill:
+		return []metrics.ErrorClass{f.class}
+	}
+	return append([]metrics.ErrorClass{f.class}, f.edges...)
+}
+
+// Tolerances.
+const (
+	// arrivals of a target may be so many more or fewer than time times rate: the looks at both ends take time.
+	arrivalTolerance = 2
+	// restTolerance is by how much goroutines and descriptors at rest may differ.
+	restTolerance = 1.02
+	// growth is how much more the second half may take than the first, in which what is remembered of each target is still filling.
+	growth = 1.15
+)
+
+// judge says what is wrong about the whole.
+func (s *seen) judge() {
+	s.judgeSchedule()
+	s.judgeMemory()
+	if n := s.after.f.Sum("aiperf_exporter_panics_total", nil); n > 0 {
+		s.complain("%v panics", n)
+	}
+	if n := s.after.f.Sum("aiperf_exporter_config_reloads_total", scrape.Labels{"result": "success"}); n != float64(s.reloads) {
+		s.complain("%v reloads succeeded, want %d", n, s.reloads)
+	}
+	ended := s.after.f.By("aiperf_requests_total", "target", nil)
+	for target, n := range s.after.f.By("aiperf_arrivals_sent_total", "target", nil) {
+		if n != ended[target] {
+			s.complain("%s: %v requests were sent, and %v have ended", target, n, ended[target])
+		}
+	}
+	for _, group := range []string{direct, proxied} {
+		told, twin := s.delays(0, group), s.delays(1, group)
+		// Whoever has to wait for a request of a target that is ill, waits until its limit.
+		if limit := connectLimit.Seconds(); scrape.Quantile(told, 1) >= limit && scrape.Quantile(twin, 1) < limit {
+			s.complain("%s: a request left %v s late, none of the twin more than %v s", group, scrape.Quantile(told, 1), scrape.Quantile(twin, 1))
+		}
+	}
+}
+
+// judgeSchedule checks that all targets had as many arrivals as their rate says, whatever became of requests.
+func (s *seen) judgeSchedule() {
+	from, to := &s.first[0], &s.last[0]
+	before, now := from.f.By("aiperf_arrivals_total", "target", nil), to.f.By("aiperf_arrivals_total", "target", nil)
+	want := s.rig.options.rate / float64(len(s.rig.fleet)) * to.at.Sub(from.at).Seconds()
+	for _, m := range s.rig.fleet {
+		if got := now[m.name] - before[m.name]; math.Abs(got-want) > arrivalTolerance {
+			s.complain("%s: %v arrivals, want %.1f", m.name, got, want)
+		}
+	}
+}
+
+// judgeMemory checks that what requests have taken is given back, and what is kept of them is bounded.
+func (s *seen) judgeMemory() {
+	for _, name := range []string{"go_goroutines", "process_open_fds"} {
+		before, after := s.before.f.Sum(name, nil), s.after.f.Sum(name, nil)
+		if after > max(before*restTolerance, before+2) {
+			s.complain("%s: %v at rest before the faults, %v after them", name, before, after)
+		}
+	}
+	if s.captures > capturesSize || s.captures == 0 {
+		s.complain("captures took %v bytes, want some and at most %d", s.captures, capturesSize)
+	}
+	if s.history > historySize || s.history == 0 {
+		s.complain("the history took %v bytes, want some and at most %d", s.history, historySize)
+	}
+	heaps := make([]float64, 0, len(s.ends))
+	for i := range s.ends {
+		heaps = append(heaps, s.ends[i].heap)
+	}
+	for name, values := range map[string][]float64{"heap": heaps, "resident memory": s.resident} {
+		if half := len(values) / 2; half > 0 && mean(values[len(values)-half:]) > growth*mean(values[:half]) {
+			s.complain("%s: %v in the first half, %v in the second", name, values[:half], values[len(values)-half:])
+		}
+	}
+}
+
+func mean(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v / float64(len(values))
+	}
+	return sum
+}
+
+// delays are how late the requests of a group left in the whole time, of the exporter (0) or its twin (1).
+func (s *seen) delays(of int, group string) map[float64]float64 {
+	out := s.last[of].delays(group)
+	for bound, n := range s.first[of].delays(group) {
+		out[bound] -= n
+	}
+	for bound, n := range out {
+		if n == 0 {
+			delete(out, bound)
+		}
+	}
+	return out
+}
+
+// lateness writes a quantile of how late requests left, in milliseconds: of the exporter, of its twin, and their ratio.
+func (s *seen) lateness(group string, q float64) string {
+	told, twin := 1e3*scrape.Quantile(s.delays(0, group), q), 1e3*scrape.Quantile(s.delays(1, group), q)
+	return fmt.Sprintf("%.3g (%.3g, ratio %.2g)", told, twin, told/twin)
+}

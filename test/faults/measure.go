@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+const (
+	// warmUp is how long there is traffic before the first look.
+	warmUp = 10 * time.Second
+	// settle is how long after a turn a request may run that began before it.
+	settle = totalLimit + time.Second
+	// shortest is the least time of a phase, so that each target sends something in it.
+	shortest = 3 * settle
+	longest  = 15 * time.Minute
+)
+
+// phase is a time between two looks.
+type phase int
+
+// A cycle has these, in order.
+const (
+	onset  phase = iota // the faults have just begun: requests that began before end in it
+	ill                 // all requests that end in it have begun after the fault had
+	relief              // the faults have just ended
+	well                // and all that end in it have begun after that
+	phases
+)
+
+// seen is all that was seen.
+type seen struct {
+	rig                  *rig
+	first, last          [2]look // of the exporter and its twin, with traffic
+	before, after        look    // of the exporter at rest
+	ends                 []look  // of the exporter, at the end of each cycle
+	counts               map[string]*[phases]count
+	resident             []float64 // most bytes in each cycle
+	captures, history    float64   // most bytes
+	reloads              int
+	wrong                []error
+}
+
+// cycles divides the length: how many there are, and how long the faults last in each, which is as long as they do not.
+func cycles(length time.Duration) (n int, half time.Duration) {
+	n = max(1, int(length/max(2*shortest, min(length/4, 2*longest))))
+	return n, max(shortest, length/time.Duration(2*n))
+}
+
+// measure has the fleet fall ill and get well, prints what was seen, and says what is wrong.
+func measure(ctx context.Context, o *options, stdout io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	folder, err := os.MkdirTemp("", "aiperf-exporter-faults-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	r, err := build(ctx, o, folder)
+	if err != nil {
+		return err
+	}
+	s := &seen{rig: r, counts: map[string]*[phases]count{}}
+	if err := s.watch(ctx); err != nil {
+		return errors.Join(err, tail(&r.told))
+	}
+	s.judge()
+	if err := s.table(stdout); err != nil {
+		return err
+	}
+	return errors.Join(s.wrong...)
+}
+
+// tail is the end of what an exporter has written.
+func tail(e *exporter) error {
+	out := e.Output()
+	return fmt.Errorf("the exporter wrote: …%s", out[max(0, len(out)-4000):])
+}
+
+// watch looks at the exporter while the fleet falls ill and gets well again, again and again.
+func (s *seen) watch(ctx context.Context) (err error) {
+	if err = wait(ctx, warmUp); err != nil {
+		return err
+	}
+	if s.before, err = s.rig.told.rest(ctx, true); err != nil {
+		return err
+	}
+	if _, err = s.rig.twin.rest(ctx, true); err != nil {
+		return err
+	}
+	if s.first, err = s.both(ctx); err != nil {
+		return err
+	}
+	s.last = s.first
+	n, half := cycles(s.rig.options.length)
+	for i := range n {
+		if err = s.cycle(ctx, half, i%2 == 0); err != nil {
+			return fmt.Errorf("cycle %d: %w", i+1, err)
+		}
+	}
+	twin, err := s.rig.twin.look(ctx, false)
+	if err != nil {
+		return err
+	}
+	s.last[1] = twin
+	s.after, err = s.rig.told.rest(ctx, false)
+	return err
+}
+
+// both looks at the exporter and its twin.
+func (s *seen) both(ctx context.Context) (looks [2]look, err error) {
+	for i, e := range []*exporter{&s.rig.told, &s.rig.twin} {
+		if looks[i], err = e.look(ctx, false); err != nil {
+			return looks, err
+		}
+	}
+	return looks, nil
+}
+
+// cycle has the fleet fall ill and get well, and bodies kept meanwhile, or not.
+func (s *seen) cycle(ctx context.Context, half time.Duration, bodies bool) error {
+	s.resident = append(s.resident, 0)
+	for p := range phases {
+		if p == onset || p == relief {
+			if err := s.rig.turn(ctx, p == onset, bodies); err != nil {
+				return err
+			}
+			s.reloads++
+		}
+		lasts := settle
+		if p == ill || p == well {
+			lasts = half - settle
+		}
+		from := s.last[0]
+		if err := s.pass(ctx, lasts, p == well); err != nil {
+			return err
+		}
+		s.count(p, &from, &s.last[0])
+	}
+	s.ends = append(s.ends, s.last[0])
+	return nil
+}
+
+// sampleEvery is the time between two looks at memory.
+const sampleEvery = 5 * time.Second
+
+// pass lets time pass, looks at what must stay bounded, and at the end at everything.
+func (s *seen) pass(ctx context.Context, lasts time.Duration, heap bool) (err error) {
+	for over := time.Now().Add(lasts); time.Now().Before(over); {
+		if err = wait(ctx, min(sampleEvery, time.Until(over))); err != nil {
+			return err
+		}
+		if s.last[0], err = s.rig.told.look(ctx, false); err != nil {
+			return err
+		}
+		s.bounded(&s.last[0])
+	}
+	if heap {
+		s.last[0], err = s.rig.told.look(ctx, true)
+	}
+	return err
+}
+
+// bounded notes the most that is taken, and checks that no arrival is unaccounted for.
+func (s *seen) bounded(l *look) {
+	i := len(s.resident) - 1
+	s.resident[i] = max(s.resident[i], l.f.Sum("process_resident_memory_bytes", nil))
+	s.captures = max(s.captures, l.f.Sum("aiperf_exporter_captures_bytes", nil))
+	s.history = max(s.history, l.f.Sum("aiperf_exporter_history_bytes", nil))
+	sent, dropped, queued := l.f.By("aiperf_arrivals_sent_total", "target", nil), l.f.By("aiperf_arrivals_dropped_total", "target", nil), l.f.By("aiperf_load_queued", "target", nil)
+	for target, n := range l.f.By("aiperf_arrivals_total", "target", nil) {
+		if sum := sent[target] + dropped[target] + queued[target]; n != sum {
+			s.complain("%s: of %v arrivals %v are accounted for", target, n, sum)
+		}
+	}
+}
+
+// count adds what the groups did in a phase, and judges it.
+func (s *seen) count(p phase, from, to *look) {
+	done := map[string]bool{}
+	for _, m := range s.rig.fleet {
+		if done[m.group] {
+			continue
+		}
+		done[m.group] = true
+		c := counted(m.group, from, to)
+		if s.counts[m.group] == nil {
+			s.counts[m.group] = &[phases]count{}
+		}
+		s.counts[m.group][p].add(&c)
+		s.judgeGroup(&m, p, &c)
+	}
+}
+
+func (s *seen) complain(format string, args ...any) {
+	s.wrong = append(s.wrong, fmt.Errorf(format, args...))
+}
+
+// wait lets time pass.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
