@@ -4,6 +4,8 @@ SHELL       := bash
 ENGINE      ?= llama
 FUZZTIME    ?= 10s
 CONTAINER   ?= docker
+TAGS        ?=
+ROOMS       ?= ./...
 ROUNDS      ?= 3
 SCENARIOS   ?= 50x50 500x50 2000x10 unpaced1 unpaced8
 PEERS       ?= aiperf guidellm
@@ -24,13 +26,13 @@ date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo
 lazy     := $(if $(filter Linux,$(shell uname)),-extldflags=-Wl$(comma)-z$(comma)lazy)
 ldflags  := $(lazy) -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
-.PHONY: help build portable test race lint fuzz bench gen check e2e engines soak accuracy pacing compare bodies outputs energy outage demo image
+.PHONY: help build portable test race lint fuzz bench gen check e2e page kubernetes engines soak accuracy pacing compare bodies outputs energy outage faults demo image
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
-build: ## bin/aiperf-exporter, reproducible
-	go build -trimpath -ldflags '$(ldflags)' -o $(binary) ./cmd/aiperf-exporter
+build: ## bin/aiperf-exporter, reproducible; TAGS=k8s_sd: with Kubernetes and InferencePools under target_discovery
+	go build -trimpath -tags '$(TAGS)' -ldflags '$(ldflags)' -o $(binary) ./cmd/aiperf-exporter
 
 portable: ## the program without cgo, without NVML, for macOS, and the rooms that read others for Windows
 	CGO_ENABLED=0 go build -o /dev/null ./cmd/aiperf-exporter
@@ -38,8 +40,8 @@ portable: ## the program without cgo, without NVML, for macOS, and the rooms tha
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/aiperf-exporter
 	CGO_ENABLED=0 GOOS=windows go build ./collector/... ./otlp/...
 
-test: ## vet and unit tests
-	go vet ./... && go test ./...
+test: ## vet and unit tests; TAGS=k8s_sd ROOMS='./discovery …'
+	go vet -tags '$(TAGS)' $(ROOMS) && go test -tags '$(TAGS)' $(ROOMS)
 
 race: ## unit tests under the race detector, in random order
 	go test -race -shuffle=on -count=1 ./...
@@ -61,6 +63,10 @@ check: build ## examples, rules, module files and generated files are as they sh
 
 e2e: build ## the binary as a process, scraped by a real Prometheus, sending to a real OpenTelemetry collector
 	test/install/prometheus.sh && test/install/otelcol.sh && go test -tags e2e -count=1 -parallel 4 -v -timeout 20m ./test/e2e
+
+kubernetes: ## discovery of pods, endpoint slices and InferencePools with a real API server, 10 to 20 minutes to build once
+	$(MAKE) build TAGS=k8s_sd binary=bin/aiperf-exporter-kubernetes
+	test/install/kubernetes.sh && go test -tags kubernetes -count=1 -v -timeout 20m ./test/kubernetes
 
 engines: build ## real inference servers; ENGINE=llama (default), vllm or ollama, DURATION=1m
 	test/install/model.sh && test/install/variants.sh && test/install/$(ENGINE).sh && go test -tags engines -count=1 -v -timeout 30m -run '/$(ENGINE)$$' ./test/engines
@@ -89,6 +95,12 @@ energy: build ## energy and server counters of a run beside those of AIPerf and 
 
 outage: build ## traffic, memory and values while the OpenTelemetry collector is away; AWAY=10m, twice that in all
 	test/install/otelcol.sh && go run ./test/outage -binary $(binary) -away $(AWAY)
+
+faults: build ## a fleet whose servers and network fail in every way, and get well again; LENGTH=10m
+	test/install/toxiproxy.sh && go run ./test/faults -binary $(binary) -length $(LENGTH)
+
+page: build ## the pages in a real Chromium; screenshots of them in build/page
+	test/install/chromium.sh && test/install/axe.sh && rm -rf build/page && go -C test/page test -count=1 -parallel 3 -v -timeout 15m .
 
 demo: build ## the exporter with its embedded inference server
 	$(binary) demo

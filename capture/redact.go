@@ -34,14 +34,7 @@ func redactHeader(r Redactor, header map[string][]string) map[string][]string {
 	for name, values := range header {
 		shown := make([]string, len(values))
 		for i, value := range values {
-			switch {
-			case secret.SensitiveHeader(name):
-				shown[i] = secret.Mask
-			case name == "Location", name == "Content-Location", name == "Referer":
-				shown[i] = blotted(r, secret.RedactURL(value))
-			default:
-				shown[i] = blotted(r, value)
-			}
+			shown[i] = blotted(r, secret.RedactHeader(name, value))
 		}
 		out[name] = shown
 	}

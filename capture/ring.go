@@ -3,6 +3,7 @@ package capture
 import (
 	"cmp"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -27,7 +28,7 @@ type Ring struct {
 	config Config
 	kept   []*Capture // oldest first
 	bytes  int64
-	last   map[kind]int64 // instant at which the last request of a kind ended that was kept
+	last   map[kind]int64 // instant at which the last request of a kind ended that was kept, as long as others have to wait for it
 	taken  map[Reason]int64
 	lost   map[loss]int64
 }
@@ -54,22 +55,10 @@ func (r *Ring) Reconfigure(config Config) {
 	defer r.mu.Unlock()
 	r.config = config
 	if !config.Enabled {
-		r.remove(func(*Capture) bool { return true })
+		r.kept, r.bytes = nil, 0
 		return
 	}
 	r.shrink()
-}
-
-// Forget drops what was kept of a target.
-func (r *Ring) Forget(target string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.remove(func(c *Capture) bool { return c.Target == target })
-	for k := range r.last {
-		if k.target == target {
-			delete(r.last, k)
-		}
-	}
 }
 
 // Tape tells how many bytes of the bodies of a target's exchanges are wanted, for generator.Deps.
@@ -125,12 +114,14 @@ func (r *Ring) reserve(target string, record *metrics.Record, m *metrics.Measure
 	default:
 		return "", 0
 	}
-	k := kind{target, record.Class}
-	if last, ok := r.last[k]; ok && record.Time.End-last < int64(sameKindGap) {
+	k, now := kind{target, record.Class}, record.Time.End
+	if last, ok := r.last[k]; ok && now-last < int64(sameKindGap) {
 		r.lost[repeated]++
 		return "", 0
 	}
-	r.last[k] = record.Time.End
+	// Targets come and go for months, each under a name of its own.
+	maps.DeleteFunc(r.last, func(_ kind, last int64) bool { return now-last >= int64(sameKindGap) })
+	r.last[k] = now
 	return reason, int(r.config.MaxStreamBytes)
 }
 
@@ -171,16 +162,6 @@ func heaviest[K comparable](captures []*Capture, weight func(*Capture) int64, ke
 	}
 	most := slices.MaxFunc(captures, func(a, b *Capture) int { return cmp.Compare(sums[key(a)], sums[key(b)]) })
 	return key(most)
-}
-
-func (r *Ring) remove(which func(*Capture) bool) {
-	r.kept = slices.DeleteFunc(r.kept, func(c *Capture) bool {
-		if !which(c) {
-			return false
-		}
-		r.bytes -= c.size()
-		return true
-	})
 }
 
 // Has tells whether a request was kept and can be written.

@@ -52,8 +52,8 @@ func (a *admission) set(s *DiscoverySet, found []discovery.Target) {
 		f := &found[i]
 		drop := func(reason discovery.Reason, format string, args ...any) {
 			a.dropped = append(a.dropped, discovery.Dropped{
-				Set: s.Name, Name: f.Name, Address: f.Labels[discovery.AddressLabel], Labels: f.Discovered, Origin: f.Origin, Reason: reason,
-				Detail: fmt.Sprintf(format, args...),
+				Set: s.Name, Name: f.Name, Address: discovery.Shown(f.Labels)[discovery.AddressLabel], Labels: f.Discovered, Origin: f.Origin,
+				Reason: reason, Detail: fmt.Sprintf(format, args...),
 			})
 		}
 		owner, exists := a.taken[f.Name]

@@ -150,6 +150,7 @@ func TestWhatIsDiscoveredCanBeRefused(t *testing.T) {
 		"an address that is no URL":        {[]string{"__address__", "h:99999"}, `invalid: __address__ port must be 1 to 65535, got "99999"`},
 		"a scheme that is not HTTP":        {[]string{"__address__", "h", "__scheme__", "ftp"}, `invalid: __address__ scheme must be http or https, got "ftp"`},
 		"a password in the address":        {[]string{"__address__", "joe:hunter22@h"}, "invalid: __address__ must not have a user or password: credentials belong into the template"},
+		"a password with a slash":          {[]string{"__address__", "joe:hunter22/x@h"}, "invalid: __address__ "},
 		"a query in the address":           {[]string{"__address__", "http://h/?key=hunter22"}, "invalid: __address__ must not have a query: parameters are labels, __param_<name>"},
 		"a path of metrics that is none":   {[]string{"__address__", "h", "__model__", "m", "__metrics_path__", "%zz"}, "invalid: __metrics_path__ is not a path"},
 		"no model":                         {[]string{"__address__", "h"}, "invalid: model: is required"},
@@ -175,8 +176,8 @@ func TestWhatIsDiscoveredCanBeRefused(t *testing.T) {
 			if got := string(dropped[0].Reason) + ": " + dropped[0].Detail; !strings.HasPrefix(got, tt.want) {
 				t.Errorf("got %s\nwant %s", got, tt.want)
 			}
-			if strings.Contains(dropped[0].Detail, planted) {
-				t.Errorf("a secret is in %s", dropped[0].Detail)
+			if strings.Contains(dropped[0].Detail, planted) || strings.Contains(dropped[0].Address, planted) {
+				t.Errorf("a secret is in %s or %s", dropped[0].Detail, dropped[0].Address)
 			}
 			if dropped[0].Origin != "a.json:0" || dropped[0].Labels["__meta_from"] != "test" {
 				t.Errorf("got %+v", dropped[0])

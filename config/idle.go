@@ -16,6 +16,12 @@ func (c *Config) idle() []error {
 	if c.OTLP.Traces.Enabled && !c.OTLP.Enabled {
 		out = append(out, invalid.Key("otlp.traces.enabled", "does nothing, otlp.enabled is false"))
 	}
+	if len(c.Probe.AllowedTargets) > 0 && len(c.Modules) == 0 {
+		out = append(out, invalid.Key("probe.allowed_targets", "does nothing, there are no modules: who names a URL must name one, too"))
+	}
+	if kept := c.Debug.Capture; !kept.Enabled && kept != DefaultDebug().Capture {
+		out = append(out, invalid.Key("debug.capture", "does nothing, debug.capture.enabled is false"))
+	}
 	out = append(out, c.idleGPUs()...)
 	for i := range c.Targets {
 		out = append(out, c.idleServer(&c.Targets[i].Server, fmt.Sprintf("targets[%d].server", i))...)

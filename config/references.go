@@ -89,23 +89,7 @@ func (c *Config) warnings() []error {
 	if len(c.TargetDiscovery) == 0 && !slices.ContainsFunc(c.Targets, func(t Target) bool { return t.Enabled }) {
 		out = append(out, invalid.Key("targets", "no target is enabled, nothing will be measured"))
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.HTTPClients)) {
-		if client := c.HTTPClients[name]; client.HTTP.TLSConfig.InsecureSkipVerify {
-			out = append(out, invalid.Key("http_clients."+name+".tls_config.insecure_skip_verify",
-				"certificates are not verified: anybody on the way can read and change requests, credentials among them"))
-		}
-	}
-	for i := range c.TargetDiscovery {
-		for j := range c.TargetDiscovery[i].SD.HTTP {
-			if c.TargetDiscovery[i].SD.HTTP[j].HTTPClientConfig.TLSConfig.InsecureSkipVerify {
-				out = append(out, invalid.Key(fmt.Sprintf("target_discovery[%d].http_sd_configs[%d].tls_config.insecure_skip_verify", i, j),
-					"certificates are not verified: anybody on the way can say what the targets are"))
-			}
-		}
-	}
-	if c.OTLP.TLS.InsecureSkipVerify {
-		out = append(out, invalid.Key("otlp.tls_config.insecure_skip_verify", "certificates are not verified: anybody on the way can read and change what is sent"))
-	}
+	out = append(out, c.warnInsecure()...)
 	for _, name := range slices.Sorted(maps.Keys(c.Workloads)) {
 		wl := c.Workloads[name]
 		for _, warning := range wl.Dataset.Warnings() {
@@ -114,20 +98,50 @@ func (c *Config) warnings() []error {
 	}
 	out = append(out, c.idle()...)
 	out = append(out, c.warnModules()...)
-	used := map[string]bool{}
-	for i := range c.Targets {
-		for _, ref := range c.Targets[i].references() {
-			used[ref.block+"."+ref.name] = true
+	return append(out, c.warnUnused()...)
+}
+
+// warnInsecure finds connections on which somebody else may listen.
+func (c *Config) warnInsecure() []error {
+	var out []error
+	warn := func(block, danger string) {
+		out = append(out, invalid.Key(block+".tls_config.insecure_skip_verify", "certificates are not verified: anybody on the way can %s", danger))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.HTTPClients)) {
+		if client := c.HTTPClients[name]; client.HTTP.TLSConfig.InsecureSkipVerify {
+			warn("http_clients."+name, "read and change requests, credentials among them")
 		}
 	}
 	for i := range c.TargetDiscovery {
-		for _, ref := range c.TargetDiscovery[i].Template.references() {
+		for j := range c.TargetDiscovery[i].SD.HTTP {
+			if c.TargetDiscovery[i].SD.HTTP[j].HTTPClientConfig.TLSConfig.InsecureSkipVerify {
+				warn(fmt.Sprintf("target_discovery[%d].http_sd_configs[%d]", i, j), "say what the targets are")
+			}
+		}
+	}
+	if c.OTLP.TLS.InsecureSkipVerify {
+		warn("otlp", "read and change what is sent")
+	}
+	return out
+}
+
+// warnUnused finds entries that nobody names.
+func (c *Config) warnUnused() []error {
+	used := map[string]bool{}
+	note := func(refs []reference) {
+		for _, ref := range refs {
 			used[ref.block+"."+ref.name] = true
 		}
 	}
-	for _, ref := range slices.Concat(c.collectorReferences(), c.moduleReferences()) {
-		used[ref.block+"."+ref.name] = true
+	for i := range c.Targets {
+		note(c.Targets[i].references())
 	}
+	for i := range c.TargetDiscovery {
+		note(c.TargetDiscovery[i].Template.references())
+	}
+	note(c.collectorReferences())
+	note(c.moduleReferences())
+	var out []error
 	entries := c.entryNames()
 	for _, block := range blocks {
 		for _, name := range entries[block] {

@@ -5,6 +5,7 @@ package discovery
 import (
 	"encoding/json"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -19,11 +20,12 @@ type cluster struct {
 	url    string
 	server *httptest.Server
 
-	mu       sync.Mutex
-	objects  map[string]map[string]map[string]any // by collection, such as "v1/pods", and by namespace/name
-	watchers map[chan change]string               // by collection
-	version  int
-	refused  map[string]int // status by collection
+	mu        sync.Mutex
+	objects   map[string]map[string]map[string]any // by collection, such as "v1/pods", and by namespace/name
+	watchers  map[chan change]string               // by collection
+	version   int
+	refused   map[string]int // status by collection
+	forbidden string         // namespace
 }
 
 type change struct {
@@ -94,6 +96,34 @@ func (c *cluster) tell(collection string, e change) {
 // hangUp ends all watches.
 func (c *cluster) hangUp() { c.server.CloseClientConnections() }
 
+// forbid refuses a namespace to everybody.
+func (c *cluster) forbid(namespace string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forbidden = namespace
+}
+
+// away ends the server; the function that it gives brings it back with what it had.
+func (c *cluster) away(t *testing.T) (back func()) {
+	t.Helper()
+	address := c.server.Listener.Addr().String()
+	c.server.CloseClientConnections()
+	c.server.Config.Close()
+	return func() {
+		t.Helper()
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := &httptest.Server{Listener: listener, Config: &http.Server{Handler: c}}
+		again.Start()
+		t.Cleanup(func() {
+			again.CloseClientConnections()
+			again.Close()
+		})
+	}
+}
+
 // refuse answers every request for a collection with a status.
 func (c *cluster) refuse(collection string, status int) {
 	c.mu.Lock()
@@ -108,6 +138,9 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status := c.refused[collection]
 	if kinds[collection] == "" {
 		status = http.StatusNotFound
+	}
+	if c.forbidden != "" && namespace == c.forbidden {
+		status = http.StatusForbidden
 	}
 	if status != 0 {
 		c.mu.Unlock()

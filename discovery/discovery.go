@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,6 +63,9 @@ type Discovery struct {
 func New(deps Deps) (*Discovery, error) {
 	metrics, err := sd.CreateAndRegisterSDMetrics(deps.Registerer)
 	if err != nil {
+		return nil, err
+	}
+	if err := registerKubernetes(deps.Registerer); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -129,7 +133,7 @@ func (d *Discovery) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case found := <-d.manager.SyncCh():
-			d.found(found)
+			d.contained(d.deps.Logger, func() { d.found(found) })
 		case <-d.wake:
 		case <-timer.C:
 			d.expire()
@@ -151,6 +155,18 @@ func (d *Discovery) awaitEnd() {
 	case <-timer.C:
 		d.deps.Logger.Warn("discovery ends before its last lookups have")
 	}
+}
+
+// contained runs f on labels of others, and tells whether it came back by itself.
+func (d *Discovery) contained(logger *slog.Logger, f func()) (orderly bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			logger.Error("discovery panicked", slog.Any("err", v), slog.String("stack", string(debug.Stack())))
+			d.deps.Panicked(v)
+		}
+	}()
+	f()
+	return true
 }
 
 // found takes the groups of all sets.

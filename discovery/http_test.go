@@ -90,7 +90,7 @@ func TestErrorsAreRedactedBeforeTheyAreShownOrLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := d.await(t, "an error", func(found []Set) bool { return found[0].LastError != "" })
-	if got := found[0].LastError; strings.Contains(got, "hunter22") || !strings.Contains(got, "<secret>") {
+	if got := found[0].LastError; strings.Contains(got, "hunter22") || !strings.Contains(got, "<redacted>") {
 		t.Errorf("shown: %s", got)
 	}
 	for {
@@ -101,6 +101,20 @@ func TestErrorsAreRedactedBeforeTheyAreShownOrLogged(t *testing.T) {
 		if strings.Contains(line, "set=fleet") && strings.Contains(line, "mechanism=http") {
 			return
 		}
+	}
+}
+
+func TestAnAddressToWhichAServerRedirectsIsNotQuotedWhole(t *testing.T) {
+	t.Parallel()
+	ts := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/targets?signature=hunter22", http.StatusFound))
+	t.Cleanup(ts.Close)
+	d := start(t)
+	if err := d.Apply([]SetConfig{setOf(t, "http_sd_configs", "url: "+ts.URL+"\n")}); err != nil {
+		t.Fatal(err)
+	}
+	found := d.await(t, "an error", func(found []Set) bool { return found[0].LastError != "" })
+	if got := found[0].LastError; strings.Contains(got, "hunter22") || !strings.Contains(got, "http://127.0.0.1:1/targets?signature=<redacted>") {
+		t.Errorf("shown: %s", got)
 	}
 }
 

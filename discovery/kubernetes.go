@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	sd "github.com/prometheus/prometheus/discovery"
 	"github.com/prometheus/prometheus/discovery/kubernetes"
 	"k8s.io/klog/v2"
@@ -35,4 +36,10 @@ var kubernetesLog sync.Once //nolint:gochecknoglobals // the log of the client i
 // followKubernetesLog sends what Kubernetes' client says to the log of the program; it would write to standard error in a form of its own.
 func followKubernetesLog(logger *slog.Logger) {
 	kubernetesLog.Do(func() { klog.SetSlogLogger(logger.With(slog.String("mechanism", "kubernetes"))) })
+}
+
+// registerKubernetes adds how requests of Kubernetes' client go, for all sets together: of a cluster that refuses connections kubernetes_sd_configs
+// tell nothing else.
+func registerKubernetes(registerer prometheus.Registerer) error {
+	return sd.RegisterK8sClientMetricsWithPrometheus(registerer)
 }

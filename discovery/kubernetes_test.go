@@ -5,7 +5,6 @@ package discovery
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -127,6 +126,30 @@ func TestAClusterThatOnlyHasTheOlderPools(t *testing.T) {
 	d.await(t, "the pod", names("10.0.0.1:9000"))
 }
 
+func TestAnAccountThatMayOnlySeeTheOlderPools(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.refuse(pools, http.StatusForbidden)
+	c.put(pods, "llm", "a", pod("10.0.0.1", true, map[string]any{"app": "vllm"}))
+	c.put(older, "llm", "qwen", map[string]any{"spec": map[string]any{"selector": map[string]any{"app": "vllm"}, "targetPortNumber": 9000}})
+	d := start(t)
+	apply(t, d, "inference_pool_sd_configs", "api_server: "+c.url+"\n")
+	d.await(t, "the pod", names("10.0.0.1:9000"))
+}
+
+func TestANamespaceThatMayNotBeSeenHidesNoOther(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.forbid("secret")
+	c.put(pods, "llm", "a", pod("10.0.0.1", true, map[string]any{"app": "vllm"}))
+	c.put(pools, "llm", "qwen", newerPool(8000))
+	d := start(t)
+	apply(t, d, "inference_pool_sd_configs", "api_server: "+c.url+"\nnamespaces: {names: [secret, llm]}\n")
+	d.await(t, "the pod, and an error", func(found []Set) bool {
+		return names("10.0.0.1:8000")(found) && strings.Contains(found[0].LastError, "Forbidden")
+	})
+}
+
 func TestAPoolThatCannotBeReadIsAnErrorAndHidesNoOther(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -136,16 +159,17 @@ func TestAPoolThatCannotBeReadIsAnErrorAndHidesNoOther(t *testing.T) {
 	c.put(pools, "llm", "good", newerPool(8000))
 	d := start(t)
 	apply(t, d, "inference_pool_sd_configs", "api_server: "+c.url+"\n")
-	found := d.await(t, "the good one", names("10.0.0.1:8000"))
-	var logged []string
-	for range len(d.logged.lines) {
-		logged = append(logged, <-d.logged.lines)
-	}
+	d.await(t, "the good one", names("10.0.0.1:8000"))
+	found := d.await(t, "an error", func(found []Set) bool { return found[0].LastError != "" })
 	for _, want := range []string{"pool llm/all: its selector is empty", "pool llm/port: it has no port"} {
-		if !slices.ContainsFunc(logged, func(line string) bool { return strings.Contains(line, want) }) {
-			t.Errorf("nobody says %q: %v", want, found[0].LastError)
+		if !strings.Contains(found[0].LastError, want) {
+			t.Errorf("it does not say %q: %v", want, found[0].LastError)
 		}
 	}
+	c.remove(pools, "llm", "all")
+	c.put(pools, "llm", "port", newerPool(8001))
+	d.await(t, "both ports", names("10.0.0.1:8000", "10.0.0.1:8001"))
+	d.await(t, "no error", func(found []Set) bool { return found[0].LastError == "" })
 }
 
 func TestWhatTheClusterRefusesIsAnError(t *testing.T) {
@@ -154,7 +178,7 @@ func TestWhatTheClusterRefusesIsAnError(t *testing.T) {
 		refused map[string]int
 		want    string
 	}{
-		"no right to see pools": {map[string]int{pools: http.StatusForbidden}, "inference.networking.k8s.io/v1: inference.networking.k8s.io/v1/inferencepools: Forbidden"},
+		"no right to see pools": {map[string]int{pools: http.StatusForbidden, older: http.StatusNotFound}, "inference.networking.k8s.io/v1: inference.networking.k8s.io/v1/inferencepools: Forbidden"},
 		"no right to see pods":  {map[string]int{pods: http.StatusForbidden}, "v1/pods: Forbidden"},
 		"no pools at all": {
 			map[string]int{pools: http.StatusNotFound, older: http.StatusNotFound},
@@ -193,6 +217,39 @@ func TestAnOutageOfTheClusterKeepsWhatWasKnown(t *testing.T) {
 	if !names("10.0.0.1:8000")(found) {
 		t.Errorf("got %+v", found[0].Targets)
 	}
+}
+
+func TestAClusterThatRefusesConnectionsIsAnErrorUntilItIsBack(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.put(pods, "llm", "a", pod("10.0.0.1", true, map[string]any{"app": "vllm"}))
+	c.put(pools, "llm", "qwen", newerPool(8000))
+	d := start(t)
+	apply(t, d, "inference_pool_sd_configs", "api_server: "+c.url+"\n")
+	d.await(t, "the pod", names("10.0.0.1:8000"))
+	back := c.away(t)
+	found := d.await(t, "an error", func(found []Set) bool { return found[0].LastError != "" })
+	if !names("10.0.0.1:8000")(found) {
+		t.Errorf("got %+v", found[0].Targets)
+	}
+	back()
+	d.await(t, "no error", func(found []Set) bool { return found[0].LastError == "" })
+}
+
+func TestPoolsAreFollowedToTheNewerKind(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.refuse(pools, http.StatusNotFound)
+	c.put(pods, "llm", "a", pod("10.0.0.1", true, map[string]any{"app": "vllm"}))
+	c.put(older, "llm", "old", map[string]any{"spec": map[string]any{"selector": map[string]any{"app": "vllm"}, "targetPortNumber": 9000}})
+	d := start(t)
+	apply(t, d, "inference_pool_sd_configs", "api_server: "+c.url+"\n")
+	d.await(t, "the pod of the older kind", names("10.0.0.1:9000"))
+	c.put(pools, "llm", "new", newerPool(8000))
+	c.refuse(pools, 0)
+	c.refuse(older, http.StatusNotFound)
+	c.hangUp()
+	d.await(t, "the pod of the newer kind", names("10.0.0.1:8000"))
 }
 
 func TestMistakesOfAPoolsClusterAreTold(t *testing.T) {

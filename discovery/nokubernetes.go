@@ -5,6 +5,7 @@ package discovery
 import (
 	"log/slog"
 
+	"github.com/prometheus/client_golang/prometheus"
 	sd "github.com/prometheus/prometheus/discovery"
 )
 
@@ -20,3 +21,5 @@ type InferencePoolConfig struct{}
 func (*Mechanisms) ofKubernetes() sd.Configs { return nil }
 
 func followKubernetesLog(*slog.Logger) {}
+
+func registerKubernetes(prometheus.Registerer) error { return nil }

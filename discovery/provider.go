@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -66,11 +65,15 @@ func (d *Discovery) provider(name string, config sd.Config) (*provider, error) {
 func (p *provider) make() error {
 	inner, err := p.config.NewDiscoverer(sd.DiscovererOptions{Logger: p.logger, Metrics: p.room.metrics.MechanismMetrics[p.config.Name()], SetName: p.set})
 	if err != nil {
-		return errors.New(p.room.deps.Redact(err.Error()))
+		return errors.New(p.shown(err.Error()))
 	}
 	p.inner = inner
 	return nil
 }
+
+// shown is a text that somebody else wrote without secrets: what is known to be one, and what stands in URLs. Where a server has redirected to is in no
+// configuration.
+func (p *provider) shown(text string) string { return secret.RedactURLs(p.room.deps.Redact(text)) }
 
 // Name implements sd.Config.
 func (p *provider) Name() string { return p.config.Name() }
@@ -111,7 +114,7 @@ func (p *provider) runOnce(ctx context.Context, up chan<- []*targetgroup.Group) 
 	found := make(chan []*targetgroup.Group)
 	ended := make(chan bool, 1)
 	go func() {
-		ended <- p.contained(func() { p.inner.Run(ctx, found) })
+		ended <- p.room.contained(p.logger, func() { p.inner.Run(ctx, found) })
 	}()
 	for {
 		select {
@@ -128,18 +131,6 @@ func (p *provider) runOnce(ctx context.Context, up chan<- []*targetgroup.Group) 
 			}
 		}
 	}
-}
-
-// contained runs f and tells whether it came back by itself.
-func (p *provider) contained(f func()) (orderly bool) {
-	defer func() {
-		if v := recover(); v != nil {
-			p.logger.Error("discovery panicked", slog.Any("err", v), slog.String("stack", string(debug.Stack())))
-			p.room.deps.Panicked(v)
-		}
-	}()
-	f()
-	return true
 }
 
 // noteAnswer takes an answer, and hides the query of the address that was asked: it goes with the labels to pages.
@@ -227,9 +218,8 @@ func (l *listener) Enabled(ctx context.Context, level slog.Level) bool {
 func (l *listener) Handle(ctx context.Context, r slog.Record) error {
 	out := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	asked, problem := "", r.Message
-	redact := l.provider.room.deps.Redact
 	r.Attrs(func(a slog.Attr) bool {
-		text := redact(a.Value.Resolve().String())
+		text := l.provider.shown(a.Value.Resolve().String())
 		switch a.Key {
 		case "err":
 			problem = text

@@ -122,7 +122,7 @@ func (s *set) relabel() []Target {
 				continue
 			}
 			after := withoutMeta(builder.Labels())
-			out = append(out, Target{Name: nameOf(s.config.Name, after), Labels: after, Discovered: discovered, Origin: group.Source})
+			out = append(out, Target{Name: nameOf(s.config.Name, after), Labels: after, Discovered: Shown(discovered), Origin: group.Source})
 		}
 	}
 	return out
@@ -146,9 +146,8 @@ func merge(builder *labels.Builder, layers ...model.LabelSet) map[string]string 
 func (s *set) drop(origin string, discovered map[string]string) {
 	s.relabelled++
 	if len(s.dropped) < maxDropped {
-		s.dropped = append(s.dropped, Dropped{
-			Set: s.config.Name, Address: discovered[AddressLabel], Labels: discovered, Origin: origin, Reason: Relabelled,
-		})
+		seen := Shown(discovered)
+		s.dropped = append(s.dropped, Dropped{Set: s.config.Name, Address: seen[AddressLabel], Labels: seen, Origin: origin, Reason: Relabelled})
 	}
 }
 

@@ -182,3 +182,28 @@ func TestRelabellingThatDropsATargetNowIsMeant(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestCredentialsInLabelsAreNotShown(t *testing.T) {
+	t.Parallel()
+	found := model.LabelSet{
+		AddressLabel: "joe:hunter22@10.0.0.1:8000/v1?key=hunter22", "__param_api_key": "hunter22", "__param_key": "hunter22", "__param_model": "m",
+		"__meta_console": "https://joe:hunter22@console.example/?sig=hunter22", "team": "ml", "x_token": "",
+	}
+	want := map[string]string{
+		AddressLabel: "10.0.0.1:8000/v1?key=<redacted>", "__param_api_key": "<secret>", "__param_key": "<secret>", "__param_model": "m",
+		"__meta_console": "https://console.example/?sig=<redacted>", "team": "ml",
+	}
+	s := newSet(SetConfig{Name: "s"}, noon)
+	s.sync([]*targetgroup.Group{group("g", nil, found)}, noon)
+	if diff := cmp.Diff(want, s.targets[0].Discovered); diff != "" {
+		t.Errorf("of one that is kept (-want +got):\n%s", diff)
+	}
+	if got := s.targets[0].Labels["__param_key"]; got != "hunter22" {
+		t.Errorf("what is used of it is %q", got)
+	}
+	s = newSet(SetConfig{Name: "s", Relabel: steps(t, "action: drop\nsource_labels: [team]\nregex: ml\n")}, noon)
+	s.sync([]*targetgroup.Group{group("g", nil, found)}, noon)
+	if diff := cmp.Diff(want, s.dropped[0].Labels); diff != "" || s.dropped[0].Address != want[AddressLabel] {
+		t.Errorf("of one that is dropped, at %q (-want +got):\n%s", s.dropped[0].Address, diff)
+	}
+}

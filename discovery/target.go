@@ -11,6 +11,8 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 // Labels that become keys of a target. Others that begin with two underscores are gone after relabelling, all others are labels of it.
@@ -32,7 +34,7 @@ type Target struct {
 	Name string
 	// Labels are those after relabelling, without __meta_*.
 	Labels map[string]string
-	// Discovered are those before.
+	// Discovered are those before, as Shown gives them.
 	Discovered map[string]string
 	// Origin is who told of it, such as a file and the index of a group in it.
 	Origin string
@@ -79,7 +81,7 @@ type Dropped struct {
 	Set     string
 	Name    string // "" if relabelling dropped it
 	Address string
-	// Labels are those before relabelling.
+	// Labels are those before relabelling, as Shown gives them.
 	Labels map[string]string
 	Origin string
 	Reason Reason
@@ -119,6 +121,23 @@ func withoutMeta(of labels.Labels) map[string]string {
 			out[l.Name] = l.Value
 		}
 	})
+	return out
+}
+
+// Shown gives labels as people may see them: without credentials, which do not belong there and which some inventories have all the same.
+func Shown(of map[string]string) map[string]string {
+	out := make(map[string]string, len(of))
+	for name, value := range of {
+		switch param, _ := strings.CutPrefix(name, ParamPrefix); {
+		case value != "" && secret.SensitiveHeader(param):
+			value = secret.Mask
+		case name == AddressLabel && strings.ContainsAny(value, "@?"):
+			value = secret.RedactURL(value)
+		default:
+			value = secret.RedactURLs(value)
+		}
+		out[name] = value
+	}
 	return out
 }
 

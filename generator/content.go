@@ -17,12 +17,8 @@ type content struct {
 	users  atomic.Int64 // generations
 }
 
-// newContent makes the content of a target, or goes on with that of the generation before.
-func newContent(c *TargetConfig, deps *Deps, before *generation) (*content, error) {
-	if before != nil && c.sameContent(before.config) {
-		before.content.users.Add(1)
-		return before.content, nil
-	}
+// newContent makes the content of a target, for one generation.
+func newContent(c *TargetConfig, deps *Deps) (*content, error) {
 	w, err := workload.New(&c.Workload, deps.Tokenizers, c.Seed, c.Name)
 	if err != nil {
 		return nil, err
@@ -31,8 +27,13 @@ func newContent(c *TargetConfig, deps *Deps, before *generation) (*content, erro
 	w.OnSkip(tellSkipped(logger))
 	out := &content{Workload: w, logger: logger}
 	out.users.Store(1)
-	out.startUsers(c)
 	return out, nil
+}
+
+// share gives the content to one generation more.
+func (c *content) share() *content {
+	c.users.Add(1)
+	return c
 }
 
 // startUsers has the users of a load begin in the middle of their conversations.

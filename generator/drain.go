@@ -53,6 +53,7 @@ func (t *Target) newLoop(ctx context.Context, p *pace) (l *loop, stop func()) {
 		end()
 		l.calibrations.Wait()
 		l.cancel(nil)
+		l.running.Wait() // some may run where a panic has ended the loop
 		l.timer.Stop()
 		t.mu.Lock()
 		defer t.mu.Unlock()

@@ -39,11 +39,12 @@ type generation struct {
 	users atomic.Int64
 }
 
-// newGeneration makes what asks a target from now on, with one user. It goes on with what before, nil = none, has in common with it.
-func newGeneration(c *TargetConfig, deps *Deps, before *generation) (*generation, error) {
+// newGeneration makes what asks a target from now on, with one user. It goes on with what before, nil = none, has in common with it, but for the
+// content where that is to begin anew.
+func newGeneration(c *TargetConfig, deps *Deps, before *generation, anew bool) (*generation, error) {
 	g := &generation{config: c}
 	g.users.Store(1)
-	if err := g.build(deps, before); err != nil {
+	if err := g.build(deps, before, anew); err != nil {
 		g.content.release()
 		return nil, fmt.Errorf("target %q: %w", c.Name, err)
 	}
@@ -51,7 +52,7 @@ func newGeneration(c *TargetConfig, deps *Deps, before *generation) (*generation
 }
 
 // build makes what can fail.
-func (g *generation) build(deps *Deps, before *generation) error {
+func (g *generation) build(deps *Deps, before *generation, anew bool) error {
 	c := g.config
 	var err error
 	if g.codec, err = endpoint.New(c.Endpoint); err != nil {
@@ -69,7 +70,9 @@ func (g *generation) build(deps *Deps, before *generation) error {
 	if !traceIsUsers(g.headers, &c.Endpoint) {
 		g.trace = deps.Trace
 	}
-	if g.content, err = newContent(c, deps, before); err != nil {
+	if before != nil && !anew && c.sameContent(before.config) {
+		g.content = before.content.share()
+	} else if g.content, err = newContent(c, deps); err != nil {
 		return fmt.Errorf("workload %q: %w", c.WorkloadName, err)
 	}
 	if g.counter, err = g.newCounter(deps.UserAgent); err != nil {

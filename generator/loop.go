@@ -53,7 +53,9 @@ type ended struct {
 
 // begin anchors the schedule.
 func (l *loop) begin() {
-	l.schedule = load.NewSchedule(&l.config.Load, l.origin(), l.target.current.Load().content.recording(&l.config.Load))
+	content := l.target.current.Load().content
+	content.startUsers(l.config)
+	l.schedule = load.NewSchedule(&l.config.Load, l.origin(), content.recording(&l.config.Load))
 	l.target.totals.follow(l.schedule)
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // claim finds the targets that a plan can build on, by name: those of the configuration, and those that have left it and are still there. They
-// stay there until the plan has ended.
+// stay there until the plan has ended. It waits for a target that is being buried: what is made for the next one of its name must not go with it.
 func (g *Generator) claim(wanted []TargetConfig) (map[string]*Target, error) {
 	names := make(map[string]bool, len(wanted))
 	for i := range wanted {
@@ -15,6 +15,8 @@ func (g *Generator) claim(wanted []TargetConfig) (map[string]*Target, error) {
 		}
 		names[wanted[i].Name] = true
 	}
+	g.changing.Lock()
+	defer g.changing.Unlock()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	known := make(map[string]*Target, len(g.targets))
@@ -57,7 +59,6 @@ func (g *Generator) replace(next []*Target) {
 	g.targets, g.claimed = next, nil
 	for _, t := range next {
 		if t.leaving.Swap(false) {
-			t.gone = false
 			t.nudge()
 		}
 		g.enliven(t)

@@ -49,9 +49,7 @@ func TestATargetThatPanicsStartsAnew(t *testing.T) {
 	eventually(t, "the panic is counted", func() bool {
 		return r.series(t, "aiperf_exporter_panics_total", "component", "target") == 1
 	})
-	if got := r.series(t, "aiperf_exporter_targets", "state", "failed"); got != 1 {
-		t.Errorf("failed targets = %v, want 1", got)
-	}
+	eventually(t, "the target is shown as failed", func() bool { return r.series(t, "aiperf_exporter_targets", "state", "failed") == 1 })
 	dropped := r.series(t, "aiperf_arrivals_dropped_total", "reason", "in_flight")
 	eventually(t, "arrivals go on", func() bool {
 		return r.series(t, "aiperf_arrivals_dropped_total", "reason", "in_flight") > dropped
@@ -64,6 +62,75 @@ func TestATargetThatPanicsStartsAnew(t *testing.T) {
 	<-ended
 	if sent, ok := r.series(t, "aiperf_arrivals_sent_total"), r.series(t, "aiperf_requests_total", "outcome", "success"); sent != ok || sent == 0 {
 		t.Errorf("%v sent, %v successes: the request that ran when its target failed must not be lost", sent, ok)
+	}
+}
+
+// lateObserver fails when it is told of what was queued and not sent in time.
+type lateObserver struct{ *rig }
+
+func (lateObserver) Dropped(_ string, reason metrics.DropReason, _ int64) {
+	if reason == metrics.DropSchedulerLate {
+		panic("an observer that is broken")
+	}
+}
+
+func TestATargetThatPanicsAtItsEndEndsAlone(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(hang))
+	t.Cleanup(server.Close)
+	r := newRig(t, server.URL, func(c *generator.TargetConfig) {
+		c.Load.Rate, c.Load.MaxInFlight, c.Load.OnFull = 50, 1, load.Queue
+		c.Load.Queue = load.QueueConfig{Size: 3}
+	})
+	r.deps.Observer = lateObserver{r}
+	g, err := generator.New(generator.Config{Targets: []generator.TargetConfig{r.config}}, r.deps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		g.Serve(ctx, 0)
+	}()
+	eventually(t, "arrivals wait", func() bool { return r.series(t, "aiperf_inflight_requests", "phase", "queued") > 0 })
+	stop()
+	<-ended
+	if got := r.series(t, "aiperf_exporter_panics_total", "component", "target"); got != 1 {
+		t.Errorf("%v panics, want 1", got)
+	}
+	if got := r.series(t, "aiperf_inflight_requests"); got != 0 {
+		t.Errorf("%v requests run on", got)
+	}
+}
+
+// deafObserver fails at every request that it is told of.
+type deafObserver struct{ *rig }
+
+func (deafObserver) Finished(string, *metrics.Record, *metrics.Measures, []metrics.Verdict) {
+	panic("an observer that is broken")
+}
+
+func (deafObserver) Dropped(string, metrics.DropReason, int64) {}
+
+func TestWhoeverIsToldOfARequestMayPanic(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { sendStream(w, goodStream) }))
+	t.Cleanup(server.Close)
+	r := newRig(t, server.URL, func(c *generator.TargetConfig) { c.Load.Rate, c.Load.MaxInFlight = 100, 1 })
+	r.deps.Observer = deafObserver{r}
+	r.target(t).Run(t.Context(), time.Minute, 3)
+	for name, want := range map[string]float64{"aiperf_arrivals_sent_total": 3, "aiperf_inflight_requests": 0} {
+		if got := r.series(t, name); got != want {
+			t.Errorf("%s = %v, want %v", name, got, want)
+		}
+	}
+	if got := r.series(t, "aiperf_requests_total", "outcome", "success"); got != 3 {
+		t.Errorf("%v successes, want 3", got)
+	}
+	if got := r.series(t, "aiperf_exporter_panics_total", "component", "request"); got != 3 {
+		t.Errorf("%v panics, want 3", got)
 	}
 }
 

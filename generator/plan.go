@@ -140,16 +140,20 @@ func (c *Change) Commit() Summary {
 		living[t.name] = t
 		s.Added = append(s.Added, t.name)
 	}
+	paused := map[string]bool{}
 	for _, t := range g.living() {
 		if living[t.name] != t {
 			s.Removed = append(s.Removed, t.name)
+			paused[t.name] = t.pausedByHand()
 		}
 	}
 	for _, r := range c.revisions {
 		r.target.revise(r)
 	}
 	for _, t := range c.fresh {
-		t.begin()
+		if t.begin(); paused[t.name] {
+			t.pause(true)
+		}
 	}
 	g.replace(c.inOrder(living))
 	s.sort()

@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -43,6 +44,9 @@ func (q *question) ask(ctx context.Context) {
 	}
 	body, contentType, err := g.codec.Encode((*buffer)[:0], wire)
 	t.deps.Store.Prepared(t.deps.Clock.Now() - began)
+	if err == nil {
+		err = sendable(body)
+	}
 	if err != nil {
 		q.unsendable(err)
 		return
@@ -85,6 +89,16 @@ func (q *question) ask(ctx context.Context) {
 		t.deps.Store.InstrumentDelay(got.KernelDelay)
 	}
 	q.learn(&got, x)
+}
+
+// maxRequestBytes bounds the body of a request.
+const maxRequestBytes = 32 << 20
+
+func sendable(body []byte) error {
+	if len(body) > maxRequestBytes {
+		return fmt.Errorf("the request has %d bytes, at most %d are sent", len(body), maxRequestBytes)
+	}
+	return nil
 }
 
 // compose makes the turn and how it is to be said.

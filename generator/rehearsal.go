@@ -67,7 +67,11 @@ func (c *TargetConfig) encodeTurns(codec endpoint.Codec, w *workload.Workload) e
 
 func (c *TargetConfig) encode(codec endpoint.Codec, turn *workload.Turn) error {
 	wire := c.wire(turn)
-	if _, _, err := codec.Encode(nil, wire); err != nil {
+	body, _, err := codec.Encode(nil, wire)
+	if err == nil {
+		err = sendable(body)
+	}
+	if err != nil {
 		return fmt.Errorf("workload %q cannot be asked of endpoint type %s: %w", c.WorkloadName, c.Endpoint.Type, err)
 	}
 	if _, err := rowChecks(turn); err != nil {

@@ -31,10 +31,15 @@ func (t *Target) request(ctx context.Context, flight *metrics.Flight, h *hold, i
 	q.ask(ctx)
 }
 
-// finish counts a request of a generation that has ended, and tells of it.
+// finish counts a request of a generation that has ended, and tells of it. A fault of those who are told ends here.
 func (t *Target) finish(flight *metrics.Flight, g *generation, r *metrics.Record) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			t.caught(metrics.ComponentRequest, cause)
+		}
+	}()
 	if t.deps.Redact != nil {
-		r.Detail = t.deps.Redact(r.Detail)
+		r.Detail, r.ServedModel = t.deps.Redact(r.Detail), t.deps.Redact(r.ServedModel)
 	}
 	g.backoff.Note(load.Observation{Start: r.Time.Start, Outcome: r.Outcome, Class: r.Class, Status: r.Status, RetryAfter: r.RetryAfter}, t.deps.Clock.Now())
 	m, verdicts := flight.Finish(r)

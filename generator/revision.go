@@ -17,11 +17,13 @@ type revision struct {
 func newRevision(t *Target, config *TargetConfig, deps *Deps) (*revision, error) {
 	old := t.config.Load()
 	r := &revision{target: t, config: config, follows: t.leaving.Load() || !config.sameArrivals(old)}
-	if config.sameGeneration(old) && !t.newest.stale() {
+	// A recording begins anew with its target: how far the schedule before has read in it, another cannot know.
+	anew := t.leaving.Load() && config.replays()
+	if config.sameGeneration(old) && !t.newest.stale() && !anew {
 		return r, nil
 	}
 	var err error
-	r.next, err = newGeneration(config, deps, t.newest)
+	r.next, err = newGeneration(config, deps, t.newest, anew)
 	return r, err
 }
 
@@ -37,7 +39,7 @@ func (r *revision) discard() {
 
 // revise makes a change. Limits hold at once; the loop takes the rest between two arrivals.
 func (t *Target) revise(r *revision) {
-	old, c := t.config.Swap(r.config), r.config
+	old, c := t.config.Load(), r.config
 	t.revisions.Add(1)
 	if r.next != nil {
 		t.totals.enter(r.next.content)
@@ -62,10 +64,11 @@ func (t *Target) revise(r *revision) {
 	t.nudge()
 }
 
-// hand gives a revision to the loop. Without one it is taken at once.
+// hand gives a revision to the loop. Without one it is taken at once: a loop begins with the configuration of what it finds, or is handed both.
 func (t *Target) hand(r *revision) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.config.Store(r.config)
 	if t.looping {
 		t.pending = append(t.pending, r)
 		return
@@ -114,10 +117,9 @@ func (l *loop) take(r *revision) {
 			l.calibrate(r.next, 0)
 		}
 	}
-	c := &r.config.Load
+	c, content := &r.config.Load, l.target.current.Load().content
+	content.startUsers(r.config)
 	if r.follows {
-		content := l.target.current.Load().content
-		content.startUsers(r.config)
 		l.schedule = l.schedule.Follow(c, l.origin(), content.recording(c))
 		l.target.totals.follow(l.schedule)
 	} else {

@@ -46,7 +46,6 @@ type Target struct {
 
 	// The generator's lock guards these.
 	alive      bool // it has a goroutine
-	gone       bool // it has left and drained, and a plan keeps it from being buried
 	superseded bool // its name has belonged to another target since
 }
 
@@ -74,7 +73,7 @@ func NewTarget(config TargetConfig, deps Deps) (*Target, error) {
 
 // prepareTarget builds a target of which nobody knows yet. It either begins or is discarded.
 func prepareTarget(config *TargetConfig, deps Deps) (*Target, error) {
-	g, err := newGeneration(config, &deps, nil)
+	g, err := newGeneration(config, &deps, nil, false)
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +146,9 @@ func (t *Target) pause(paused bool) {
 
 // paused tells whether there are no arrivals.
 func (t *Target) paused() bool { return t.pausedAt.Load() != 0 }
+
+// pausedByHand tells whether somebody has stopped the arrivals whom the configuration does not stop.
+func (t *Target) pausedByHand() bool { return t.paused() && !t.config.Load().pausedByFile() }
 
 // nudge has the loop look again.
 func (t *Target) nudge() {

@@ -62,9 +62,11 @@ func (g *Generator) finished(w *work) {
 
 // live is the goroutine of a target, which begins after delay. When the target has to leave, its series stay for a while.
 func (g *Generator) live(w *work, t *Target, delay time.Duration) {
-	for over := false; !over; delay = 0 {
-		if delay == 0 || t.sleep(w.ctx, delay) {
-			t.run(w.ctx, w.pace)
+	for over := false; !over; {
+		if pause := delay; pause == 0 || t.sleep(w.ctx, pause) {
+			delay = t.runSafely(w)
+		} else {
+			delay = 0
 		}
 		if w.ctx.Err() == nil && t.leaving.Load() {
 			t.setState(metrics.StateDraining)
@@ -72,6 +74,22 @@ func (g *Generator) live(w *work, t *Target, delay time.Duration) {
 		}
 		over = g.ends(w, t)
 	}
+}
+
+// afterPanic is how long a target rests whose goroutine has panicked outside of its loop: as it began, or came to its end.
+const afterPanic = 10 * time.Second
+
+// runSafely is run, with a panic caught and counted. It tells how long the target has to rest before the next one.
+func (t *Target) runSafely(w *work) (pause time.Duration) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			t.caught(metrics.ComponentTarget, cause)
+			t.setState(metrics.StateFailed)
+			pause = afterPanic
+		}
+	}()
+	t.run(w.ctx, w.pace)
+	return 0
 }
 
 func (g *Generator) lingers() time.Duration {
@@ -106,10 +124,9 @@ func (g *Generator) ends(w *work, t *Target) bool {
 		return false
 	}
 	t.alive = false
-	t.gone = leaves && !stopped
-	bury := t.gone && !slices.Contains(g.claimed, t)
+	claimed := slices.Contains(g.claimed, t)
 	g.mu.Unlock()
-	if bury {
+	if leaves && !stopped && !claimed {
 		g.bury(t)
 	}
 	g.release(w) // last: who waits for the work may close everything

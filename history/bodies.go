@@ -11,6 +11,9 @@ const (
 	maxDetail, maxName = 4 << 10, 256
 )
 
+// bodies are what was asked and answered; "" = it is not kept.
+type bodies struct{ prompt, answer string }
+
 // body is the beginning of a body without secrets.
 func (h *History) body(raw []byte) string {
 	whole := len(raw) <= maxBody+maxSecret

@@ -12,32 +12,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aiperf-exporter/aiperf-exporter/invalid"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/web/view"
 )
 
-// Config says how much is remembered. The comments of its fields are the reference that users read, docs/configuration.md.
+// Config says how much is remembered.
 type Config struct {
-	// Number of requests of each target that the page and the API can show; its last 20 failures are kept beside them. All targets together
-	// keep at most 16 MiB, oldest out.
-	Records int `koanf:"history" yaml:"history"`
-	// Keep what was asked and answered as well, 16 KiB of each, and show it on the page and in the API. Whoever can read those can read it.
-	KeepBodies bool `koanf:"keep_bodies" yaml:"keep_bodies"`
-}
-
-// DefaultConfig keeps 100 records without bodies.
-func DefaultConfig() Config { return Config{Records: 100} }
-
-// maxRecords bounds what is asked for each target.
-const maxRecords = 10_000
-
-// Validate finds what is wrong, by key below path.
-func (c *Config) Validate(path string) []error {
-	if c.Records < 0 || c.Records > maxRecords {
-		return []error{invalid.Key(path+".history", "must be between 0 and %d, got %d", maxRecords, c.Records)}
-	}
-	return nil
+	// Records of each target that are kept; its last 20 failures are kept beside them. All targets together keep at most 16 MiB, oldest out.
+	Records int
+	// KeepBodies keeps what was asked and answered as well, 16 KiB of each.
+	KeepBodies bool
 }
 
 // Clock gives instants in nanoseconds since the process epoch and their wall-clock time, as *metrics.SystemClock does.
@@ -145,24 +129,11 @@ func (h *History) Finished(name string, r *metrics.Record, m *metrics.Measures, 
 		return
 	}
 	config := h.config.Load()
-	var prompt, answer string
+	var said bodies
 	if config.KeepBodies && r.Tape != nil {
-		prompt, answer = h.body(r.Tape.RequestBody), h.body(r.Tape.Body)
+		said = bodies{h.body(r.Tape.RequestBody), h.body(r.Tape.Body)}
 	}
-	t.mu.Lock()
-	if t.forgotten {
-		t.mu.Unlock()
-		return
-	}
-	e := t.records.fresh()
-	e.take(r, m, verdicts, t.slos)
-	t.remember(e)
-	e.prompt, e.answer = prompt, answer
-	grown := t.records.add(e, config.Records)
-	t.note(r, m, verdicts)
-	t.publish()
-	t.mu.Unlock()
-	if h.bytes.Add(grown) > h.limit {
+	if h.bytes.Add(t.finished(r, m, verdicts, config.Records, said)) > h.limit {
 		h.makeRoom()
 	}
 }

@@ -375,24 +375,6 @@ func TestFamiliesTellWhatIsKept(t *testing.T) {
 	}
 }
 
-func TestConfigIsChecked(t *testing.T) {
-	t.Parallel()
-	for records, want := range map[int]string{
-		-1: "debug.history: must be between 0 and 10000, got -1", 0: "", 100: "", 10_000: "", 10_001: "debug.history: must be between 0 and 10000, got 10001",
-	} {
-		got := ""
-		for _, err := range (&Config{Records: records}).Validate("debug") {
-			got += err.Error()
-		}
-		if got != want {
-			t.Errorf("%d: got %q, want %q", records, got, want)
-		}
-	}
-	if d := DefaultConfig(); len(d.Validate("debug")) > 0 || d != (Config{Records: 100}) {
-		t.Errorf("default %+v", d)
-	}
-}
-
 func TestListsHaveAsManyPlacesAsTheyNeed(t *testing.T) {
 	t.Parallel()
 	if len(drops{}) != len(metrics.DropReasons) {

@@ -47,6 +47,23 @@ func (t *target) advance(to int64) {
 	t.points.advance(t.at)
 }
 
+// finished takes a request of which so many are kept, and tells by how much the bytes have grown.
+func (t *target) finished(r *metrics.Record, m *metrics.Measures, verdicts []metrics.Verdict, kept int, said bodies) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.forgotten {
+		return 0
+	}
+	e := t.records.fresh()
+	e.take(r, m, verdicts, t.slos)
+	t.remember(e)
+	e.prompt, e.answer = said.prompt, said.answer
+	grown := t.records.add(e, kept)
+	t.note(r, m, verdicts)
+	t.publish()
+	return grown
+}
+
 // note adds a request to the figures. The lock is held.
 func (t *target) note(r *metrics.Record, m *metrics.Measures, verdicts []metrics.Verdict) {
 	t.advance(r.Time.End)

@@ -197,7 +197,7 @@ func benchmarkRecord(outcome metrics.Outcome) (*metrics.Record, *metrics.Measure
 func BenchmarkFinished(b *testing.B) {
 	for _, outcome := range []metrics.Outcome{metrics.Success, metrics.Failure} {
 		b.Run(string(outcome), func(b *testing.B) {
-			h := New(DefaultConfig(), Deps{Clock: metrics.NewSystemClock()})
+			h := New(Config{Records: 100}, Deps{Clock: metrics.NewSystemClock()})
 			h.SetTargets([]Target{{Name: "a", SLOs: []metrics.SLO{interactive}}})
 			r, m, verdicts := benchmarkRecord(outcome)
 			at := r.Time.End
@@ -211,7 +211,7 @@ func BenchmarkFinished(b *testing.B) {
 }
 
 func BenchmarkFill(b *testing.B) {
-	h := New(DefaultConfig(), Deps{Clock: metrics.NewSystemClock()})
+	h := New(Config{Records: 100}, Deps{Clock: metrics.NewSystemClock()})
 	h.SetTargets([]Target{{Name: "a", SLOs: []metrics.SLO{interactive}}})
 	r, m, verdicts := benchmarkRecord(metrics.Success)
 	for i := range int64(3600) {
@@ -224,7 +224,7 @@ func BenchmarkFill(b *testing.B) {
 }
 
 func TestAFinishedRequestAllocatesNothing(t *testing.T) {
-	h := New(DefaultConfig(), Deps{Clock: metrics.NewSystemClock()})
+	h := New(Config{Records: 100}, Deps{Clock: metrics.NewSystemClock()})
 	h.SetTargets([]Target{{Name: "a", SLOs: []metrics.SLO{interactive}}})
 	r, m, verdicts := benchmarkRecord(metrics.Success)
 	finish := func() { h.Finished("a", r, m, verdicts) }

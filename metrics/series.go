@@ -205,7 +205,8 @@ const (
 	ComponentDiscovery Component = "discovery"
 	ComponentWeb       Component = "web"
 	ComponentOTLP      Component = "otlp"
+	ComponentReload    Component = "reload" // takes a changed configuration
 )
 
 // Components is the closed list.
-var Components = []Component{ComponentTarget, ComponentRequest, ComponentCollector, ComponentDiscovery, ComponentWeb, ComponentOTLP}
+var Components = []Component{ComponentTarget, ComponentRequest, ComponentCollector, ComponentDiscovery, ComponentWeb, ComponentOTLP, ComponentReload}

@@ -80,8 +80,8 @@ func (r *Result) timeline() []moment {
 	return all
 }
 
-// describe writes an exchange without what may be secret or is none of the reader's business: values of headers that are secret by their name, and
-// the texts in the bodies.
+// describe writes an exchange without what may be secret or is none of the reader's business: values of headers that are secret by their name, users
+// and queries of URLs, and the texts in the bodies.
 func describe(t *metrics.Tape) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "> %s %s\n", t.Method, t.URL)
@@ -99,10 +99,7 @@ func describe(t *metrics.Tape) string {
 func writeHeader(to *strings.Builder, mark string, header map[string][]string) {
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		for _, value := range header[name] {
-			if secret.SensitiveHeader(name) {
-				value = secret.Mask
-			}
-			fmt.Fprintf(to, "%s%s: %s\n", mark, name, strconv.QuoteToGraphic(value))
+			fmt.Fprintf(to, "%s%s: %s\n", mark, name, strconv.QuoteToGraphic(secret.RedactHeader(name, value)))
 		}
 	}
 }

@@ -331,6 +331,7 @@ func TestThePageShowsHowItWentAndNoSecret(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Set-Cookie", "hunter22-cookie")
+		w.Header().Set("Location", "https://elsewhere.example/?signature=hunter22-location")
 		stream(w, r)
 	})
 	r := newRig(t, allow("127.0.0.1"), func(r *rig) {

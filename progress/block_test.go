@@ -55,7 +55,8 @@ func TestTheBlockHasALineForEachTarget(t *testing.T) {
 		want          []string
 	}{
 		"requests are counted": {
-			Plan{Requests: 100}, 130, 30,
+			Plan{Requests: 100},
+			130, 30,
 			[]string{
 				"                                                rate  in flight  ok     failed  dropped  TTFT p50     p95  left",
 				"llama-prod  ━━━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  40/100  4.00/s          2  40          0        0    120 ms  138 ms  0:15",
@@ -64,7 +65,8 @@ func TestTheBlockHasALineForEachTarget(t *testing.T) {
 			},
 		},
 		"time passes": {
-			Plan{Duration: 40 * time.Second}, 130, 30,
+			Plan{Duration: 40 * time.Second},
+			130, 30,
 			[]string{
 				"                                                   rate  in flight  ok     failed  dropped  TTFT p50     p95  left",
 				"llama-prod  ━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  0:10/0:40  4.00/s          2  40          0        0    120 ms  138 ms  0:30",
@@ -73,7 +75,8 @@ func TestTheBlockHasALineForEachTarget(t *testing.T) {
 			},
 		},
 		"what comes first ends the run": {
-			Plan{Requests: 50, Duration: 20 * time.Second}, 60, 30,
+			Plan{Requests: 50, Duration: 20 * time.Second},
+			60, 30,
 			[]string{
 				"                     rate     failed  dropped  left",
 				"llama-prod  40/50  4.00/s          0        0  0:03",
@@ -82,7 +85,8 @@ func TestTheBlockHasALineForEachTarget(t *testing.T) {
 			},
 		},
 		"a narrow terminal gets what matters": {
-			Plan{Requests: 100}, 40, 30,
+			Plan{Requests: 100},
+			40, 30,
 			[]string{
 				"                       failed  left",
 				"llama-prod  40/100          0  0:15",
@@ -91,7 +95,8 @@ func TestTheBlockHasALineForEachTarget(t *testing.T) {
 			},
 		},
 		"a low terminal gets the worst, and the rest in one": {
-			Plan{Requests: 100}, 80, 3,
+			Plan{Requests: 100},
+			80, 3,
 			[]string{
 				"                    rate  in flight     failed  dropped  TTFT p50     p95  left",
 				"broken     2/100  0.20/s          0  1 connect        0         –       –  8:10",

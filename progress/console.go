@@ -14,8 +14,9 @@ import (
 // Console is where messages and the block go, in turns: a message stands above the block and does not tear it. The cursor always rests in the
 // line below, and nothing of the terminal is changed, so that whatever ends the process leaves nothing to be put right.
 type Console struct {
-	out  io.Writer
-	size func() (columns, rows int, ok bool) // of the terminal; false: there is none
+	out      io.Writer
+	terminal bool                                // somebody looks at it
+	size     func() (columns, rows int, ok bool) // of the terminal; false: it does not say
 
 	mu    sync.Mutex // guards block, and the order of what is written
 	block []line
@@ -24,19 +25,14 @@ type Console struct {
 // NewConsole makes one of standard error, or of what stands for it.
 func NewConsole(out io.Writer) *Console {
 	c := &Console{out: out, size: func() (columns, rows int, ok bool) { return 0, 0, false }}
-	if file, ok := out.(*os.File); ok {
+	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		c.terminal = true
 		c.size = func() (columns, rows int, ok bool) {
 			columns, rows, err := term.GetSize(int(file.Fd()))
 			return columns, rows, err == nil && columns > 0 && rows > 0
 		}
 	}
 	return c
-}
-
-// Terminal tells whether somebody looks at it.
-func (c *Console) Terminal() bool {
-	_, _, ok := c.size()
-	return ok
 }
 
 // dimensions are those of the terminal, or of what is taken for one.

@@ -176,7 +176,7 @@ func TestWithoutATerminalMessagesGoThroughAsTheyAre(t *testing.T) {
 	c := NewConsole(&out)
 	fmt.Fprint(c, "a message")
 	c.Leave(false)
-	if out.String() != "a message" || c.Terminal() {
+	if out.String() != "a message" || c.terminal {
 		t.Errorf("got %q", out.String())
 	}
 }
@@ -185,16 +185,17 @@ func TestWithoutATerminalMessagesGoThroughAsTheyAre(t *testing.T) {
 func shown(t *testing.T, options Options, length time.Duration) string {
 	t.Helper()
 	var out bytes.Buffer
-	synctest.Test(t, func(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
 		options.Console = NewConsole(&out)
 		if options.Term != "" {
+			options.Console.terminal = true
 			options.Console.size = func() (columns, rows int, ok bool) { return 80, 24, true }
 		}
 		options.InFlight = func() map[string]int { return map[string]int{"one": 1} }
 		p := New(Plan{Targets: []string{"one"}, Duration: length})
 		d := p.Show(options)
 		for range int(length / time.Second) {
-			time.Sleep(time.Second)
+			<-time.After(time.Second) // of the bubble
 			p.Finished("one", request(metrics.Success, ""), ttft(0.1), nil)
 		}
 		d.End()

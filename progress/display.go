@@ -50,7 +50,7 @@ func (p *Progress) Show(options Options) *Display {
 	d := &Display{progress: p, options: options, began: time.Now(), stop: make(chan struct{})}
 	if d.options.Mode == Auto {
 		d.options.Mode = Plain
-		if options.Console.Terminal() && options.Term != "dumb" {
+		if options.Console.terminal && options.Term != "dumb" {
 			d.options.Mode = TTY
 		}
 	}

@@ -74,7 +74,8 @@ type Loop struct {
 	running  atomic.Bool
 	ended    chan struct{}
 	end      sync.Once
-	seen     string // fingerprint of what was attempted last
+	seen     string      // fingerprint of what was attempted last
+	again    *time.Timer // when what was discovered is tried again; stopped = it is in effect
 
 	mu   sync.Mutex
 	last *Result
@@ -92,6 +93,9 @@ func New(deps Deps, loaded string) *Loop {
 // Run makes attempts until ctx ends.
 func (l *Loop) Run(ctx context.Context) {
 	defer l.end.Do(func() { close(l.ended) })
+	l.again = time.NewTimer(limit)
+	defer l.again.Stop()
+	l.again.Stop()
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
@@ -104,6 +108,8 @@ func (l *Loop) Run(ctx context.Context) {
 				_ = l.attempt(ctx, Poll) // likewise
 			}
 		case <-l.deps.Refreshed:
+			l.refresh(ctx)
+		case <-l.again.C:
 			l.refresh(ctx)
 		}
 	}
@@ -149,6 +155,9 @@ func (l *Loop) attempt(ctx context.Context, trigger Trigger) error {
 	defer cancel()
 	r.Summary, r.Err = l.deps.Reload(limited)
 	r.At = l.deps.Now()
+	if r.Err == nil {
+		l.again.Stop() // what was discovered is in effect with it
+	}
 	l.mu.Lock()
 	l.last = &r
 	l.mu.Unlock()
@@ -156,13 +165,18 @@ func (l *Loop) attempt(ctx context.Context, trigger Trigger) error {
 	return r.Err
 }
 
-// refresh puts what was discovered into effect. It is no attempt to load the files: those that are in effect have not become worse.
+// refresh puts what was discovered into effect. It is no attempt to load the files: those that are in effect have not become worse. Nobody tells of
+// what was discovered once more, so that it is tried again where it fails, until it is in effect with or without new files.
 func (l *Loop) refresh(ctx context.Context) {
 	r := Result{Trigger: Discovery}
 	limited, cancel := context.WithTimeoutCause(ctx, limit, errors.New("it takes longer than a minute"))
 	defer cancel()
 	r.Summary, r.Err = l.deps.Refresh(limited)
 	r.At = l.deps.Now()
+	l.again.Stop()
+	if r.Err != nil {
+		l.again.Reset(limit)
+	}
 	if r.Err != nil || !r.Summary.Empty() {
 		l.tell(&r)
 	}

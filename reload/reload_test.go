@@ -213,6 +213,44 @@ func TestWhatIsDiscoveredAndChangesNothingIsNotTold(t *testing.T) {
 	})
 }
 
+func TestWhatIsDiscoveredIsTriedAgainUntilItIsInEffect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		attempts := func() int {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.attempts
+		}
+		pass := func(d time.Duration) {
+			<-time.After(d)
+			synctest.Wait()
+		}
+		broken := func(err error) { r.set(func(r *rig) { r.err = err }) }
+		broken(errors.New("broken"))
+		r.refreshed <- struct{}{}
+		pass(150 * time.Second)
+		if got := attempts(); got != 3 {
+			t.Errorf("%d attempts while it fails, want one and one each minute", got)
+		}
+		broken(nil)
+		pass(time.Hour)
+		if got := attempts(); got != 4 {
+			t.Errorf("%d attempts, want 4: the last was successful", got)
+		}
+		broken(errors.New("broken"))
+		r.refreshed <- struct{}{}
+		synctest.Wait()
+		broken(nil)
+		if err := r.loop.Reload(t.Context()); err != nil {
+			t.Error(err)
+		}
+		pass(time.Hour)
+		if got := attempts(); got != 6 {
+			t.Errorf("%d attempts, want 6: files were loaded, and with them what was discovered", got)
+		}
+	})
+}
+
 func TestNobodyWaitsForALoopThatHasEnded(t *testing.T) {
 	t.Parallel()
 	loop := reload.New(reload.Deps{}, "")

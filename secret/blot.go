@@ -2,24 +2,20 @@ package secret
 
 import (
 	"bytes"
-	"encoding/json"
-	"net/url"
 	"regexp"
-	"slices"
-	"strings"
 )
 
 // blot is what Blot writes over each byte of a secret. It needs no escape in JSON, in a URL or in a header.
 const blot = '*'
 
-// Blot writes over each secret in p, so that nothing else moves: lengths and places mean something in the bytes of a stream. It also knows how JSON
-// and URLs spell a secret, and the beginning of one of at least 8 bytes at the end of p, where a stream has broken off.
+// Blot writes over each secret in p, so that nothing else moves: lengths and places mean something in the bytes of a stream. It also knows the
+// spellings of a secret, and the beginning of one of at least 8 bytes at the end of p, where a stream has broken off.
 func (r *Redactor) Blot(p []byte) {
 	if len(p) < minRedactedBytes {
 		return
 	}
 	var spans [][2]int // found before anything is changed: secrets may overlap
-	for _, word := range r.spellings() {
+	for _, word := range r.forms() {
 		spans = append(spans, occurrences(p, word)...)
 		if n := begun(p, word); n > 0 {
 			spans = append(spans, [2]int{len(p) - n, len(p)})
@@ -57,36 +53,6 @@ func begun(p, word []byte) int {
 		}
 	}
 	return 0
-}
-
-// spellings are the forms in which the secrets of this moment may stand in a request or an answer.
-func (r *Redactor) spellings() [][]byte {
-	r.current()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var out [][]byte
-	for _, word := range r.words {
-		forms := []string{word, url.QueryEscape(word), url.PathEscape(word), escaped(word, true), escaped(word, false)}
-		for _, form := range forms {
-			forms = append(forms, strings.ReplaceAll(form, "/", `\/`))
-		}
-		slices.Sort(forms)
-		for _, form := range slices.Compact(forms) {
-			out = append(out, []byte(form))
-		}
-	}
-	return out
-}
-
-// escaped is the word as JSON has it between quotes.
-func escaped(word string, html bool) string {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(html)
-	if encoder.Encode(word) != nil {
-		return word // strings can always be encoded
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(out.String(), `"`), "\"\n")
 }
 
 // credentialHere is credential at the beginning of a text.

@@ -16,7 +16,8 @@ const minRedactedBytes = 8
 type Redactor struct {
 	mu       sync.Mutex
 	sources  []*Source
-	words    []string // the values that replacer was made for
+	words    []string // the values that the spellings and the replacer were made for
+	spelled  [][]byte
 	replacer *strings.Replacer
 }
 
@@ -27,13 +28,16 @@ func (r *Redactor) Add(sources ...*Source) {
 	r.sources = append(r.sources, sources...)
 }
 
-// Redact gives text with each secret of at least 8 bytes replaced by Mask.
+// Redact gives text with each secret of at least 8 bytes replaced by Mask, however it is spelled.
 func (r *Redactor) Redact(text string) string {
 	if len(text) < minRedactedBytes {
 		return text
 	}
 	if replacer := r.current(); replacer != nil {
 		text = replacer.Replace(text)
+	}
+	if len(quoted([]byte(text))) == 0 { // which is quicker than the expression
+		return text
 	}
 	return credential.ReplaceAllStringFunc(text, maskCredential)
 }
@@ -67,9 +71,24 @@ func (r *Redactor) current() *strings.Replacer {
 	if slices.Equal(words, r.words) {
 		return r.replacer
 	}
-	r.words = words
-	r.replacer = newReplacer(words)
+	r.words, r.spelled, r.replacer = words, nil, nil
+	var all []string
+	for _, word := range words {
+		all = append(all, spellings(word)...)
+	}
+	for _, form := range all {
+		r.spelled = append(r.spelled, []byte(form))
+	}
+	r.replacer = newReplacer(all)
 	return r.replacer
+}
+
+// forms are the spellings of the secrets of this moment.
+func (r *Redactor) forms() [][]byte {
+	r.current()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.spelled
 }
 
 // newReplacer puts the longest word first: of two secrets that begin alike, the shorter would leave the rest of the longer.

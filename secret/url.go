@@ -34,6 +34,34 @@ func RedactURL(raw string) string {
 	return out
 }
 
+// urlInText is a URL in a sentence, with what may follow it there. Something may be hidden in it already.
+var urlInText = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s"'<>]|<redacted>|<secret>)+`)
+
+// RedactURLs gives a text with the users and queries of the URLs in it hidden. Others know of them what no configuration does, such as the signature to
+// which a server has redirected.
+func RedactURLs(text string) string {
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	return urlInText.ReplaceAllStringFunc(text, func(found string) string {
+		if !strings.ContainsAny(found, "@?") {
+			return found
+		}
+		return RedactURL(found)
+	})
+}
+
+// RedactHeader gives the value of a header as it may be shown.
+func RedactHeader(name, value string) string {
+	switch {
+	case SensitiveHeader(name):
+		return Mask
+	case name == "Location", name == "Content-Location", name == "Referer":
+		return RedactURL(value)
+	}
+	return RedactURLs(value)
+}
+
 // parseURL also gives the prefix that a URL without a scheme has been given: "user:password@host" would be read as the scheme "user".
 func parseURL(raw string) (u *url.URL, assumed string, err error) {
 	// "://" may also stand in the path or the query.

@@ -155,3 +155,34 @@ func TestAddressIsThatOfAnHTTPServer(t *testing.T) {
 		}
 	}
 }
+
+func TestURLsInATextKeepWhatIsPublic(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`Get "http://sd.example/t?sig=a%2Fb": dial tcp 127.0.0.1:1: connection refused`: `Get "http://sd.example/t?sig=<redacted>": dial tcp 127.0.0.1:1: connection refused`,
+		"see https://u:p@a.example/x, or http://b.example:80/y.":                         "see https://a.example/x, or http://b.example:80/y.",
+		"redis://:hunter@a:1/0 and mailto:me@b.example":                                  "redis://a:1/0 and mailto:me@b.example",
+		"http://a.example/%zz?secret":                                                     "<redacted>",
+		"http://a.example/?sig=<redacted>&key=<secret>, once more": "http://a.example/?sig=<redacted>&key=<redacted> once more",
+		"no URL: a://":                                                                    "no URL: a://",
+	} {
+		if got := RedactURLs(text); got != want {
+			t.Errorf("%s\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+func TestHeadersAreShownWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, value, want string }{
+		{"Set-Cookie", "session=1", Mask},
+		{"Location", "/login?ticket=1", "/login?ticket=<redacted>"},
+		{"Location", "https://u:p@a.example/x?ticket=1", "https://a.example/x?ticket=<redacted>"},
+		{"Link", "<https://a.example/x?ticket=1>; rel=next", "<https://a.example/x?ticket=<redacted>>; rel=next"},
+		{"Content-Type", "text/event-stream", "text/event-stream"},
+	} {
+		if got := RedactHeader(test.name, test.value); got != test.want {
+			t.Errorf("%s: %s\n got %s\nwant %s", test.name, test.value, got, test.want)
+		}
+	}
+}

@@ -73,7 +73,7 @@ func (r *rig) value(t *testing.T, name, label string) float64 {
 // serve runs a null server for the length of a test.
 func serve(t *testing.T) *server {
 	t.Helper()
-	s, err := listen(t.Context())
+	s, err := listen(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,10 +28,12 @@ type server struct {
 	preamble string // header of the answer, and the event with the role
 	content  string // one content event
 	ending   string // finish reason, usage, end of the stream
+	// caught is told of a panic: anybody on this machine can connect, and what they send must not end the program.
+	caught func(cause any)
 }
 
 // listen opens a port that only this machine can reach.
-func listen(ctx context.Context) (*server, error) {
+func listen(ctx context.Context, caught func(cause any)) (*server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("null target: %w", err)
@@ -42,6 +44,7 @@ func listen(ctx context.Context) (*server, error) {
 	usage := fmt.Sprintf(`{"object":"chat.completion.chunk","choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, promptTokens, contentEvents)
 	return &server{
 		listener: listener,
+		caught:   caught,
 		preamble: "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n" +
 			choice(`{"role":"assistant","content":""}`, "null"),
 		content: choice(`{"content":"x"}`, "null"),
@@ -76,6 +79,11 @@ func (s *server) serve(ctx context.Context) {
 // answer serves one connection. Whatever fails in it, its client sees and counts.
 func (s *server) answer(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.caught(cause)
+		}
+	}()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // ends reads and writes
 	if conn.SetDeadline(time.Now().Add(maxAnswer)) != nil || readRequest(conn) != nil {
 		return

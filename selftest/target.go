@@ -3,6 +3,7 @@ package selftest
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -34,7 +35,10 @@ func (w *Watch) test(ctx context.Context) {
 
 // testServer serves the null target for as long as it is measured.
 func (w *Watch) testServer(ctx context.Context) error {
-	s, err := listen(ctx)
+	s, err := listen(ctx, func(cause any) {
+		w.deps.Store.Panicked(metrics.ComponentTarget)
+		w.deps.Logger.Error("panic", slog.Any("err", cause), slog.String("stack", string(debug.Stack())))
+	})
 	if err != nil {
 		return err
 	}

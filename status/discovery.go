@@ -7,6 +7,10 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/web/view"
 )
 
+// maxDropped is how many targets of a set are listed that could not be used: beyond max_targets there may be thousands. Of those that relabelling drops
+// the set itself keeps a few.
+const maxDropped = 100
+
 // Discovery implements view.Daemon. What the sets have found is known to the discovery; what became of it, to the configuration in effect.
 func (s *Status) Discovery() []view.DiscoverySet {
 	found, effect := s.deps.Discovery.Found(), s.deps.Effect()
@@ -22,13 +26,19 @@ func (s *Status) Discovery() []view.DiscoverySet {
 				out[i].Targets = append(out[i].Targets, t.Name)
 			}
 		}
-		for j := range set.Dropped {
-			out[i].Dropped = append(out[i].Dropped, dropped(&set.Dropped[j]))
-		}
+		// What was meant to be used comes before what relabelling drops.
 		for j := range effect.Dropped {
-			if d := &effect.Dropped[j]; d.Set == set.Name && d.Reason != discovery.Relabelled {
+			d := &effect.Dropped[j]
+			if d.Set != set.Name || d.Reason == discovery.Relabelled {
+				continue
+			}
+			if out[i].DroppedCount++; out[i].DroppedCount <= maxDropped {
 				out[i].Dropped = append(out[i].Dropped, dropped(d))
 			}
+		}
+		out[i].DroppedCount += set.Relabelled
+		for j := range set.Dropped {
+			out[i].Dropped = append(out[i].Dropped, dropped(&set.Dropped[j]))
 		}
 	}
 	return out

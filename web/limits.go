@@ -30,6 +30,23 @@ func bounded(next http.Handler) http.Handler {
 	})
 }
 
+// contained tells panicked of the panic of a handler, which then ends as net/http ends it: with a broken connection and a line in the log.
+func contained(next http.Handler, panicked func(cause any)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			cause := recover()
+			if cause == nil {
+				return
+			}
+			if cause != http.ErrAbortHandler && panicked != nil { // that one is wanted
+				panicked(cause)
+			}
+			panic(cause)
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
 // secured sets the headers that keep pages from being framed, sniffed or scripted. The toolkit's web configuration sets some of them
 // before, and wins, even with an empty value.
 func secured(next http.Handler) http.Handler {

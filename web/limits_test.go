@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,5 +99,43 @@ func TestServerHasLimitsAndALog(t *testing.T) {
 	s.ErrorLog.Print("a handshake failed")
 	if !strings.Contains(log.String(), `level=WARN msg="a handshake failed"`) {
 		t.Errorf("what goes wrong is not in the log: %q", log.String())
+	}
+}
+
+// panicking is a page that does.
+func panicking(cause any) http.Handler {
+	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(cause) })
+}
+
+func TestAPanicOfAPageIsCountedAndEndsItsConnectionOnly(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		cause any
+		want  int64
+	}{
+		"a fault":           {"a page that is broken", 1},
+		"an answer cut off": {http.ErrAbortHandler, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var panics atomic.Int64
+			server := httptest.NewUnstartedServer(contained(panicking(test.cause), func(any) { panics.Add(1) }))
+			server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn)
+			server.Start()
+			t.Cleanup(server.Close)
+			for range 2 {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if resp, err := server.Client().Do(r); err == nil {
+					resp.Body.Close()
+					t.Errorf("status %d, want a broken connection", resp.StatusCode)
+				}
+			}
+			if got := panics.Load(); got != 2*test.want {
+				t.Errorf("%d panics are counted, want %d", got, 2*test.want)
+			}
+		})
 	}
 }

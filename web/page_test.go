@@ -2,6 +2,7 @@ package web
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -172,6 +173,23 @@ func TestPageSaysThatNothingIsSentWithoutTargets(t *testing.T) {
 	}
 }
 
+func TestPageFoldsCollectorsThatWorkWhereThereAreMany(t *testing.T) {
+	t.Parallel()
+	d := &fakeDaemon{}
+	for i := range shownCollectors {
+		d.collectors = append(d.collectors, view.Collector{Kind: "server", Source: "10.0.0.1:8000", Target: fmt.Sprintf("t%d", i), State: "ok"})
+	}
+	if _, body := pageOf(t, d, "/"); strings.Contains(body, `id="working"`) {
+		t.Errorf("%d collectors are folded", shownCollectors)
+	}
+	d.collectors = append(d.collectors, view.Collector{Kind: "gpu", Source: "node-a", State: "timeout"})
+	_, body := pageOf(t, d, "/")
+	shown, folded, found := strings.Cut(body, `<details class="box" id="working"><summary>6 collectors work</summary>`)
+	if !found || !strings.Contains(shown, "node-a") || strings.Contains(shown, "for t0") || !strings.Contains(folded, "for t0") {
+		t.Error("it is not so that what does not work is shown and the rest is folded")
+	}
+}
+
 func TestPageShowsCollectorsAndWhatDiscoveryDrops(t *testing.T) {
 	t.Parallel()
 	d := emptyDaemon(testNow)
@@ -180,15 +198,15 @@ func TestPageShowsCollectorsAndWhatDiscoveryDrops(t *testing.T) {
 		{Kind: "gpu", Source: "node-a", State: "timeout", Detail: "deadline exceeded"},
 	}
 	d.discovery = []view.DiscoverySet{
-		{Name: "pods", Targets: []string{"a", "b"}, Last: new(testNow.Add(-time.Minute)), Dropped: []view.Dropped{
+		{Name: "pods", Targets: []string{"a", "b"}, Last: new(testNow.Add(-time.Minute)), DroppedCount: 1, Dropped: []view.Dropped{
 			{Address: "10.0.0.7:80", Labels: map[string]string{"pod": "x"}, Reason: "max_targets", Detail: "2 are allowed"},
 		}},
 		{Name: "files", Error: "permission denied"},
 	}
 	_, body := pageOf(t, d, "/")
 	for part, want := range map[string]string{
-		`<h2 id="collectors"`: "Collectors 2 Sources of metrics that are read from others Source State Last success Took Samples " +
-			"llama/10.0.0.1:8000 server ok 9 s ago 12 ms 214 node-a gpu timeout deadline exceeded never – 0",
+		`<h2 id="collectors"`: "Collectors Sources of metrics that are read from others Source State Last success Took Samples " +
+			"node-a gpu timeout deadline exceeded never – 0 llama/10.0.0.1:8000 server ok 9 s ago 12 ms 214",
 		`<details class="box" id="set-pods"`: `pods 2 targets, 1 dropped refreshed 1 min ago What pods has discovered and does not use Address Reason Labels ` +
 			`10.0.0.7:80 max_targets 2 are allowed pod="x" a b`,
 		`<details class="box" id="set-files"`: "files 0 targets error not refreshed yet permission denied",

@@ -13,8 +13,12 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/web/view"
 )
 
-// shownWorst is how many unhealthy targets stand above the table.
-const shownWorst = 3
+const (
+	// shownWorst is how many unhealthy targets stand above the table.
+	shownWorst = 3
+	// shownCollectors is how many collectors are shown although they work.
+	shownCollectors = 6
+)
 
 // fleetPage is what the entry page shows.
 type fleetPage struct {
@@ -28,7 +32,8 @@ type fleetPage struct {
 	Reload     *reloaded
 	Loaded     *moment
 	ErrorBar   string
-	Collectors []collectorRow
+	Collectors collectorTable // of many, those that do not work
+	Working    collectorTable // the others
 	Discovery  []discoveryRow
 }
 
@@ -72,8 +77,15 @@ type reloaded struct {
 	Summary string
 }
 
+// collectorTable is a table of collectors, and what it is called.
+type collectorTable struct {
+	Label string
+	Rows  []collectorRow
+}
+
 type collectorRow struct {
 	view.Collector
+	For  string // the target that it reads for, where the page has more than one
 	Last *moment
 	Took string
 }
@@ -107,13 +119,28 @@ func newFleetPage(f frame, d Daemon, now time.Time) *fleetPage {
 	if r := f.Process.Config.Reload; r != nil {
 		p.Reload = newReloaded(r, now)
 	}
-	for _, c := range d.Collectors() {
-		p.Collectors = append(p.Collectors, collectorRow{c, newMoment(now, c.Last), duration(c.Duration)})
-	}
+	p.Collectors, p.Working = newCollectors(d.Collectors(), now)
 	for _, s := range d.Discovery() {
 		p.Discovery = append(p.Discovery, discoveryRow{s, newMoment(now, s.Last)})
 	}
 	return p
+}
+
+// newCollectors has those that do not work first, and where there are many the others apart: a fleet has one for each target.
+func newCollectors(all []view.Collector, now time.Time) (shown, working collectorTable) {
+	shown.Label, working.Label = "Table of collectors", "Table of collectors that work"
+	for _, c := range all {
+		row := collectorRow{c, c.Target, newMoment(now, c.Last), duration(c.Duration)}
+		if c.State == "ok" {
+			working.Rows = append(working.Rows, row)
+		} else {
+			shown.Rows = append(shown.Rows, row)
+		}
+	}
+	if len(all) <= shownCollectors {
+		shown.Rows, working.Rows = append(shown.Rows, working.Rows...), nil
+	}
+	return shown, working
 }
 
 // verdict says in one line how the fleet is.
@@ -131,6 +158,8 @@ func verdict(counts map[view.Health]int, total int) (view.Health, string) {
 		switch {
 		case total == 1:
 			return worst, "The only target is unhealthy"
+		case unhealthy == total:
+			return worst, fmt.Sprintf("All %d targets are unhealthy", total)
 		case unhealthy == 1:
 			return worst, "1 " + of + " is unhealthy"
 		}

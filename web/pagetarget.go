@@ -27,7 +27,7 @@ type targetPage struct {
 	Phases             []phase
 	SLOs               []sloRow
 	Budgets            []gauge
-	Collectors         []collectorRow
+	Collectors         collectorTable
 	API                string // what the API has of the target
 }
 
@@ -58,7 +58,7 @@ func newTargetPage(f *frame, t *view.Target, d Daemon, now time.Time) *targetPag
 		Window:  windowText{Span: span(time.Duration(t.Window.Seconds * float64(time.Second))), Requests: plural(t.Window.Requests, "request", "requests")},
 		Figures: figures(t), Dropped: byCount(t.Window.Dropped), Charts: newCharts(t.Points, now),
 		Columns: pointColumns, Numbers: newNumbers(t.Points, now), Waterfall: newWaterfall(records, now), Phases: phases,
-		API: f.Root + "api/v1/" + targetHref(t.Name),
+		Collectors: collectorTable{Label: "Table of collectors"}, API: f.Root + "api/v1/" + targetHref(t.Name),
 	}
 	for i := range records {
 		if !isFailure(&records[i]) {
@@ -80,7 +80,7 @@ func newTargetPage(f *frame, t *view.Target, d Daemon, now time.Time) *targetPag
 	}
 	for _, c := range d.Collectors() {
 		if c.Target == t.Name {
-			p.Collectors = append(p.Collectors, collectorRow{c, newMoment(now, c.Last), duration(c.Duration)})
+			p.Collectors.Rows = append(p.Collectors.Rows, collectorRow{Collector: c, Last: newMoment(now, c.Last), Took: duration(c.Duration)})
 		}
 	}
 	return p

@@ -29,6 +29,8 @@ type Options struct {
 	// Gatherer is what is shown, the series of the Registry among it; nil = those alone.
 	Gatherer prometheus.Gatherer
 	Logger   *slog.Logger
+	// Panicked, if not nil, is told each panic that was caught.
+	Panicked func(cause any)
 	Start    time.Time
 	Version  string
 	// TelemetryPath is the path of the metrics; RoutePrefix stands before every path and is "" if there is none. See ValidPath.
@@ -41,8 +43,6 @@ type Options struct {
 	Pprof             bool
 	// Probe answers at /probe, see NewProbe; nil: nothing is there.
 	Probe http.Handler
-	// Targets lists what the page shows.
-	Targets func() []Target
 	// Daemon is what pages and API show.
 	Daemon   Daemon
 	Controls Controls
@@ -52,11 +52,6 @@ type Options struct {
 	Rules fs.FS
 	// Now is the wall clock; nil = that of the host.
 	Now func() time.Time
-}
-
-// Target is one row of the page.
-type Target struct {
-	Name, Model, URL, Endpoint, Workload, Load, SLOs string
 }
 
 // Handler serves the routes. It begins as starting, which is not ready.
@@ -126,7 +121,7 @@ func New(o *Options) (*Handler, error) {
 	if !ValidPath(o.TelemetryPath) || (o.RoutePrefix != "" && !ValidPath(o.RoutePrefix)) {
 		return nil, fmt.Errorf("telemetry path %q below %q: not a path", o.TelemetryPath, o.RoutePrefix)
 	}
-	h := &Handler{api: api.New(&api.Options{Daemon: o.Daemon, Controls: o.Controls, Captures: o.Captures, Rules: o.Rules, Logger: o.Logger})}
+	h := &Handler{api: api.New(&api.Options{Daemon: o.Daemon, Controls: o.Controls, Captures: o.Captures, Rules: o.Rules, Logger: o.Logger, Panicked: o.Panicked})}
 	routes, err := h.routes(o)
 	if err != nil {
 		return nil, err
@@ -149,7 +144,7 @@ func New(o *Options) (*Handler, error) {
 	if o.RoutePrefix != "" {
 		mux.Handle("GET /{$}", http.RedirectHandler(o.RoutePrefix+"/", http.StatusFound))
 	}
-	h.Handler = secured(changing(mux, o.RoutePrefix+api.Prefix+"/"))
+	h.Handler = contained(secured(changing(mux, o.RoutePrefix+api.Prefix+"/")), o.Panicked)
 	return h, nil
 }
 

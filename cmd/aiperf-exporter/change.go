@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/discovery"
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/reload"
 )
 
@@ -32,7 +34,11 @@ type part interface {
 
 // reload reads the files and puts them into effect.
 func (e *engine) reload(ctx context.Context) (reload.Summary, error) {
-	c, err := e.session.read(e.effect.Load().config)
+	var c *config.Config
+	err := e.contained(func() (err error) {
+		c, err = e.session.read(e.effect.Load().config)
+		return err
+	})
 	if err != nil {
 		return reload.Summary{}, err
 	}
@@ -75,31 +81,47 @@ func (e *engine) apply(ctx context.Context, c *config.Config, loaded time.Time) 
 }
 
 // plan prepares a configuration in all rooms. With an error nothing is left of it.
-func (e *engine) plan(c *config.Config, loaded time.Time) (ch *change, err error) {
-	ch = &change{engine: e, found: e.discovery.Found(), next: &effect{loaded: loaded}}
+func (e *engine) plan(c *config.Config, loaded time.Time) (*change, error) {
+	ch := &change{engine: e, found: e.discovery.Found(), next: &effect{loaded: loaded}}
+	if err := e.contained(func() error { return ch.plan(c) }); err != nil {
+		ch.discard()
+		return nil, err
+	}
+	return ch, nil
+}
+
+// contained does work on files and labels of others: whatever is in them, it is an error at most.
+func (e *engine) contained(work func() error) (err error) {
 	defer func() {
-		if err != nil {
-			ch.discard()
+		if cause := recover(); cause != nil {
+			e.store.Panicked(metrics.ComponentReload)
+			e.component(string(metrics.ComponentReload)).Error("panic", slog.Any("err", cause), slog.String("stack", string(debug.Stack())))
+			err = fmt.Errorf("panic: %v", cause)
 		}
 	}()
-	next := ch.next
+	return work()
+}
+
+// plan prepares the rooms, one after the other.
+func (ch *change) plan(c *config.Config) (err error) {
+	e, next := ch.engine, ch.next
 	next.config, next.dropped = c.WithDiscovered(ch.found)
 	if ch.generator, err = next.config.Generator(); err != nil {
-		return nil, err
+		return err
 	}
 	ch.generator = ch.generator.Part(e.session.shard)
 	next.targets = ch.generator.Targets
 	if err = ch.generator.Rehearse(); err != nil {
-		return nil, err
+		return err
 	}
 	if next.gatherer, err = e.gatherer(next.config); err != nil {
-		return nil, err
+		return err
 	}
 	next.restart = e.restartFor(next.config)
 	if ch.targets, err = e.generator.Plan(ch.generator); err != nil {
-		return nil, err
+		return err
 	}
-	return ch, ch.planParts()
+	return ch.planParts()
 }
 
 // planParts prepares the rooms beside the generator.

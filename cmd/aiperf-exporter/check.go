@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -214,7 +215,11 @@ func checkWebConfigCommand(check *kingpin.CmdClause) command {
 	cmd := check.Command("web-config", "Check a web configuration file (TLS, basic auth).")
 	file := cmd.Arg("file", "The file given to --web.config.file.").Required().String()
 	return command{cmd.FullCommand(), func(s *session) int {
-		if err := toolkit.Validate(*file); err != nil {
+		err := toolkit.Validate(*file)
+		if missing, ok := errors.AsType[*fs.PathError](err); ok && missing.Path == *file {
+			err = missing.Err // which is named before it
+		}
+		if err != nil {
 			fmt.Fprintf(s.stderr, "%s: %v\n", *file, err)
 			return exitFailure
 		}

@@ -196,7 +196,7 @@ loads:
   replay: {mode: replay}
 defaults: {url: "http://127.0.0.1:1", model: m, endpoint: {type: chat}}
 targets:
-  - {name: a-long-name, load: heavy, budget: {usd_per_day: 5, usd_per_million_input_tokens: 1, usd_per_million_output_tokens: 2}}
+  - {name: a-long-name, load: heavy, budget: {usd_per_day: 5, usd_per_million_input: 1, usd_per_million_output: 2}}
   - {name: b}
   - {name: c, workload: trace, load: replay}
 `))

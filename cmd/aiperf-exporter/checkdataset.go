@@ -20,7 +20,7 @@ const shownRows = 20
 func checkDatasetCommand(check *kingpin.CmdClause) command {
 	cmd := check.Command("dataset", "Read a whole dataset and print what it holds and every row that cannot be used.")
 	file := cmd.Arg("file", "The file or folder.").Required().String()
-	format := cmd.Flag("format", "Its format, as in workloads.*.dataset.format. Default: the one that fits, if only one does.").String()
+	format := cmd.Flag("format", "Its format, as in workloads.*.dataset.format. Default: the one that fits, if only one does.").PlaceHolder("FORMAT").String()
 	return command{cmd.FullCommand(), func(s *session) int {
 		c := dataset.DefaultConfig()
 		c.File, c.Format = *file, dataset.Format(*format)

@@ -150,7 +150,8 @@ func judge(c *config.Config, set discovery.Set) sdResult {
 	derived, dropped := c.WithDiscovered([]discovery.Set{set})
 	for i := range set.Targets {
 		f := &set.Targets[i]
-		shown := sdFound{Name: f.Name, Address: f.Labels[discovery.AddressLabel], Origin: f.Origin, Discovered: f.Discovered, Labels: f.Labels}
+		labels := discovery.Shown(f.Labels)
+		shown := sdFound{Name: f.Name, Address: labels[discovery.AddressLabel], Origin: f.Origin, Discovered: f.Discovered, Labels: labels}
 		// Those that are dropped are in the order of those that were found.
 		if len(dropped) > 0 && dropped[0].Name == f.Name && maps.Equal(dropped[0].Labels, f.Discovered) {
 			shown.Dropped, shown.Detail, dropped = dropped[0].Reason, dropped[0].Detail, dropped[1:]

@@ -29,19 +29,14 @@ func (c *columns) lines(before string) string {
 	}
 	var out strings.Builder
 	for _, row := range c.rows {
-		line := before
+		cells := make([]string, len(row))
 		for i, cell := range row {
 			room := strings.Repeat(" ", max(widths[i]-utf8.RuneCountInString(cell), 0))
-			if i > 0 {
-				line += "  "
-			}
-			if c.left[i] {
-				line += cell + room
-			} else {
-				line += room + cell
+			if cells[i] = room + cell; c.left[i] {
+				cells[i] = cell + room
 			}
 		}
-		out.WriteString(strings.TrimRight(line, " ") + "\n")
+		out.WriteString(strings.TrimRight(before+strings.Join(cells, "  "), " ") + "\n")
 	}
 	return out.String()
 }

@@ -158,9 +158,10 @@ var closedLists = map[string][]string{
 }
 
 func datasetFormats() []string {
-	var out []string
-	for _, f := range dataset.Formats() {
-		out = append(out, string(f))
+	formats := dataset.Formats()
+	out := make([]string, len(formats))
+	for i, f := range formats {
+		out[i] = string(f)
 	}
 	return out
 }

@@ -51,7 +51,6 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 	for _, warning := range c.Warnings {
 		logger.Warn("configuration", slog.String("warning", warning.String()))
 	}
-	loaded := reload.Fingerprint(s.files)
 	failures := &failureNotes{}
 	e, err := newEngine(s, c, gc, watchers{requests: failures}, logger)
 	if err != nil {
@@ -63,7 +62,7 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 		logger.Warn("a restart forgets what budgets have spent, unless --budget.state-file names a file to keep it in")
 	}
 	p := &process{options: o, logger: logger, stderr: s.stderr, engine: e, listening: listening, extra: extra, quit: make(chan struct{}, 1)}
-	if err := p.build(loaded); err != nil {
+	if err := p.build(); err != nil {
 		logger.Error("cannot start", slog.Any("err", err))
 		return exitFailure
 	}
@@ -81,8 +80,8 @@ func budgeted(gc *generator.Config) bool {
 // still for the garbage collector.
 var delays = regexp.MustCompile(`^/sched/(latencies|pauses/total/gc):seconds$`)
 
-// build makes what changes the configuration, and what is served. loaded is the fingerprint of the files that are in effect.
-func (p *process) build(loaded string) error {
+// build makes what changes the configuration, and what is served.
+func (p *process) build() error {
 	e, o := p.engine, p.options
 	if err := e.discovery.Apply(e.start.Discovery()); err != nil {
 		return fmt.Errorf("target_discovery: %w", err)
@@ -97,7 +96,7 @@ func (p *process) build(loaded string) error {
 		Reload: e.reload, Refresh: e.refresh, Refreshed: e.discovery.Changed(), Ticks: p.ticks(),
 		Fingerprint: func() string { return reload.Fingerprint(e.session.files) },
 		Now:         time.Now, Done: p.reloaded, Logger: e.component("reload"),
-	}, loaded)
+	}, e.session.fingerprint)
 	options := p.webOptions()
 	var err error
 	if p.handler, err = web.New(options); err != nil {
@@ -120,10 +119,15 @@ func (p *process) ticks() <-chan time.Time {
 func (p *process) webOptions() *web.Options {
 	e, o := p.engine, p.options
 	logger := e.component("web")
+	captured := func(string) bool { return false } // nobody can have them
+	if o.adminAPI {
+		captured = e.captures.Has
+	}
 	options := &web.Options{
 		Registry:          e.own,
 		Gatherer:          e,
 		Logger:            logger,
+		Panicked:          e.panicked(metrics.ComponentWeb),
 		Start:             e.clock.Wall(0),
 		Version:           version.Version,
 		TelemetryPath:     o.telemetryPath,
@@ -135,7 +139,7 @@ func (p *process) webOptions() *web.Options {
 		Rules:             alerts.Rules(),
 		Daemon: status.New(status.Deps{
 			Clock: e.clock, Version: version.Version, State: func() string { return p.handler.State() }, Effect: e.inEffect, Reload: p.reloads.Last,
-			Discovery: e.discovery, Store: e.store, Generator: e.generator, History: e.history, Captured: e.captures.Has, Servers: e.servers, GPUs: e.gpus,
+			Discovery: e.discovery, Store: e.store, Generator: e.generator, History: e.history, Captured: captured, Servers: e.servers, GPUs: e.gpus,
 			Exporter: e.exporter, Flags: e.session.flags,
 		}),
 	}
@@ -168,9 +172,11 @@ func (p *process) reloaded(r reload.Result) {
 	e := p.engine
 	if r.Trigger != reload.Discovery {
 		e.store.Reloaded(r.At, r.Err == nil)
-	}
-	for _, key := range e.effect.Load().restart {
-		e.logger.Warn("a change of the configuration waits for a restart", slog.String("key", key))
+		if r.Err == nil {
+			for _, key := range e.effect.Load().restart {
+				e.logger.Warn("a change of the configuration waits for a restart", slog.String("key", key))
+			}
+		}
 	}
 	notify(systemd.SdNotifyReady)
 	p.handler.Notify("reload")

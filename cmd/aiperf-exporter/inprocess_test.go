@@ -70,10 +70,13 @@ func TestDemoRunsAndStopsWithoutALeftover(t *testing.T) {
 func inThisProcess(t *testing.T, address string, listening func(net.Addr), extra ...actor) (code int, log string) {
 	t.Helper()
 	var out bytes.Buffer
-	s := &session{
-		stdout: io.Discard, stderr: io.Discard, logger: slog.New(slog.NewTextHandler(&out, nil)),
-		files: []string{write(t, "minimal.yml", minimal)},
-	}
+	return serveMinimal(t, &session{logger: slog.New(slog.NewTextHandler(&out, nil))}, address, listening, extra...), out.String()
+}
+
+// serveMinimal runs the daemon of a session with the smallest configuration, and gives its exit code.
+func serveMinimal(t *testing.T, s *session, address string, listening func(net.Addr), extra ...actor) (code int) {
+	t.Helper()
+	s.stdout, s.stderr, s.files = io.Discard, io.Discard, []string{write(t, "minimal.yml", minimal)}
 	c, gc, ok := s.load()
 	if !ok {
 		t.Fatal("configuration cannot be read")
@@ -83,8 +86,31 @@ func inThisProcess(t *testing.T, address string, listening func(net.Addr), extra
 		toolkit:       &toolkit.FlagConfig{WebListenAddresses: &[]string{address}, WebSystemdSocket: new(bool), WebConfigFile: &none},
 		telemetryPath: "/metrics", grace: time.Hour,
 	}
-	code = serve(s, o, c, gc, listening, extra...)
-	return code, out.String()
+	return serve(s, o, c, gc, listening, extra...)
+}
+
+// attentive calls react with each line of a log.
+type attentive func(line string)
+
+// Write implements io.Writer.
+func (react attentive) Write(line []byte) (int, error) {
+	react(string(line))
+	return len(line), nil
+}
+
+func TestAHangupDuringTheStartIsAReload(t *testing.T) {
+	hangups := make(chan os.Signal, 1)
+	hangups <- syscall.SIGHUP
+	reloads := 0
+	logger := slog.New(slog.NewTextHandler(attentive(func(line string) {
+		if strings.Contains(line, "configuration taken") && strings.Contains(line, "trigger=signal") {
+			reloads++
+			signalSelf(t)
+		}
+	}), nil))
+	if code := serveMinimal(t, &session{logger: logger, hangups: hangups}, "127.0.0.1:0", nil); code != exitOK || reloads != 1 {
+		t.Errorf("exit code %d after %d reloads, want %d after 1", code, reloads, exitOK)
+	}
 }
 
 func TestSignalBeforeTheDaemonIsReadyEndsIt(t *testing.T) {

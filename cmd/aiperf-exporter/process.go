@@ -48,13 +48,18 @@ type process struct {
 
 func (p *process) run() int {
 	var err error
-	killed := supervise(p.logger, map[os.Signal]func(){
-		syscall.SIGHUP: func() {
-			notifyReloading()
-			p.reloads.Trigger()
-		},
-		syscall.SIGUSR1: p.dump,
-	}, func(ctx context.Context) { err = p.group(ctx).Run() })
+	hangup := func() {
+		notifyReloading()
+		p.reloads.Trigger()
+	}
+	killed := supervise(p.logger, map[os.Signal]func(){syscall.SIGHUP: hangup, syscall.SIGUSR1: p.dump}, func(ctx context.Context) {
+		select {
+		case <-p.engine.session.hangups:
+			hangup()
+		default:
+		}
+		err = p.group(ctx).Run()
+	})
 	if p.ticker != nil {
 		p.ticker.Stop()
 	}

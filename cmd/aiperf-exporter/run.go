@@ -36,12 +36,12 @@ type runOptions struct {
 func runCommand(app *kingpin.Application) command {
 	cmd := app.Command("run", "Send requests once, print a report and exit: 0 if all succeeded, 1 if any failed, 3 if an SLO was missed. Without --duration and --requests it is one request for each target.")
 	o := &runOptions{}
-	cmd.Flag("target", "Target to run; may be repeated. Default: all enabled ones.").StringsVar(&o.targets)
-	cmd.Flag("duration", "How long arrivals go on, as the target's load wants them.").DurationVar(&o.duration)
-	cmd.Flag("requests", "How many requests each target sends, as its load wants them.").Int64Var(&o.requests)
+	cmd.Flag("target", "Target to run; may be repeated. Default: all enabled ones.").PlaceHolder("NAME").StringsVar(&o.targets)
+	cmd.Flag("duration", "How long arrivals go on, as the target's load wants them.").PlaceHolder("5m").DurationVar(&o.duration)
+	cmd.Flag("requests", "How many requests each target sends, as its load wants them.").PlaceHolder("N").Int64Var(&o.requests)
 	cmd.Flag("grace", "How long running requests may take to end after that.").Default("30s").DurationVar(&o.grace)
 	cmd.Flag("format", "What is printed: table, json or csv (both in the shape of AIPerf's exports).").Default("table").EnumVar(&o.format, "table", "json", "csv")
-	cmd.Flag("out", "Folder into which the report is also written as AIPerf names it: profile_export_aiperf.json and .csv.").StringVar(&o.out)
+	cmd.Flag("out", "Folder into which the report is also written as AIPerf names it: profile_export_aiperf.json and .csv.").PlaceHolder("FOLDER").StringVar(&o.out)
 	cmd.Flag("records", "With --out: also write one line for each request, profile_export.jsonl.").BoolVar(&o.records)
 	progressFlag(cmd, &o.progress)
 	return command{cmd.FullCommand(), func(s *session) int { return runOnce(s, o) }}
@@ -93,14 +93,14 @@ func runOnce(s *session, o *runOptions) int {
 		return exitFailure
 	}
 	defer e.close(s.logger)
-	interrupted := false // its traffic was, not the wait for servers and GPUs after it
+	seen := &evidence{requests: observer, witnesses: w}
 	killed := supervise(s.logger, nil, func(ctx context.Context) {
 		e.watched(ctx, func(ctx context.Context) {
 			w.attend(ctx, e.clock, askedServers(c, gc.Targets), func() {
 				display := counted.Show(s.progressOptions(o.progress, e.generator))
 				defer display.End()
 				o.traffic(ctx, e.generator)
-				interrupted = ctx.Err() != nil
+				seen.interrupted = ctx.Err() != nil
 			})
 		})
 	})
@@ -109,21 +109,28 @@ func runOnce(s *session, o *runOptions) int {
 	}
 	defer e.generator.Close()
 	s.console.Leave(!s.stdoutIsTerminal()) // else the report says it better
-	return o.publish(s, o.reports(s, e, gc.Targets, observer, w, interrupted))
+	return o.publish(s, o.reports(s, e, gc.Targets, seen))
+}
+
+// evidence is what was seen of a run.
+type evidence struct {
+	requests    reportCollectors
+	witnesses   *witnesses
+	interrupted bool // the traffic was, not the wait for servers and GPUs after it
 }
 
 // reports say how it went, target by target.
-func (o *runOptions) reports(s *session, e *engine, targets []targetConfig, observed reportCollectors, w *witnesses, interrupted bool) []*report.Report {
+func (o *runOptions) reports(s *session, e *engine, targets []targetConfig, seen *evidence) []*report.Report {
 	out := make([]*report.Report, 0, len(targets))
 	for i := range targets {
 		meta := o.meta(&targets[i], e)
 		meta.Command = program + " " + strings.Join(s.args, " ")
-		meta.Interrupted = interrupted
-		meta.Servers = w.servers
-		if from, to, ok := observed[meta.Target].Window(); ok {
-			meta.GPUs = w.gpus(meta.Target, from, to)
+		meta.Interrupted = seen.interrupted
+		meta.Servers = seen.witnesses.servers
+		if from, to, ok := seen.requests[meta.Target].Window(); ok {
+			meta.GPUs = seen.witnesses.gpus(meta.Target, from, to)
 		}
-		out = append(out, observed[meta.Target].Report(meta))
+		out = append(out, seen.requests[meta.Target].Report(meta))
 	}
 	return out
 }

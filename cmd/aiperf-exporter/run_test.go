@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -204,4 +205,57 @@ func TestRunFailsIfItCannotWriteItsFiles(t *testing.T) {
 	}
 	contains(t, "standard output", got.stdout, "1 request in ")
 	contains(t, "standard error", got.stderr, "not a directory")
+}
+
+// terminal runs a command line in a terminal of its own, which takes its standard output, too, unless the line leads it elsewhere.
+func terminal(t *testing.T, environment []string, line string) string {
+	t.Helper()
+	path, err := exec.LookPath("script")
+	if err != nil {
+		t.Skipf("no terminal without script: %v", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, "-qec", self+" "+line, "/dev/null")
+	cmd.Env = append(append(os.Environ(), asProgram+"=1"), environment...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	return string(out)
+}
+
+func TestRunDrawsItsProgressOnATerminal(t *testing.T) {
+	t.Parallel()
+	const frame, colour = "\x1b[?2026h", "\x1b[32m"
+	line := "run --config.file=" + fleet(t, demoServer(t)) + " --target=good --requests=3"
+	for name, test := range map[string]struct {
+		environment    []string
+		flags          string
+		frame, colours bool
+	}{
+		"a terminal":                   {[]string{"TERM=xterm", "NO_COLOR="}, "", true, true},
+		"a terminal without colours":   {[]string{"TERM=xterm", "NO_COLOR=1"}, "", true, false},
+		"a terminal that can do less":  {[]string{"TERM=dumb"}, "", false, false},
+		"a report that goes elsewhere": {[]string{"TERM=xterm", "NO_COLOR="}, " --format=json >/dev/null", true, true},
+		"no progress":                  {[]string{"TERM=xterm"}, " --progress=none", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := terminal(t, test.environment, line+test.flags)
+			if strings.Contains(got, frame) != test.frame || strings.Contains(got, colour) != test.colours {
+				t.Errorf("a frame should be there: %v, colours: %v, got %q", test.frame, test.colours, got)
+			}
+			if elsewhere := strings.Contains(test.flags, "/dev/null"); elsewhere {
+				contains(t, "terminal", got, "3/3", "done")
+				if strings.Contains(got, "\x1b[J{") {
+					t.Errorf("the report is on the terminal: %q", got)
+				}
+			} else {
+				contains(t, "terminal", got, "3 requests in ")
+			}
+		})
+	}
 }

@@ -16,7 +16,7 @@ import (
 
 func seriesCommand(app *kingpin.Application) command {
 	cmd := app.Command("series", "List every series that the configuration exposes: name, labels, type, unit and meaning, and how many there are of each target.")
-	target := cmd.Flag("target", "Only the series of this target.").String()
+	target := cmd.Flag("target", "Only the series of this target.").PlaceHolder("NAME").String()
 	format := cmd.Flag("format", "How they are printed: text or json.").Default("text").Enum("text", "json")
 	return command{cmd.FullCommand(), func(s *session) int {
 		c, gc, ok := s.load()

@@ -22,6 +22,9 @@ func serveCommand(app *kingpin.Application) command {
 			s.complainf("%v", err)
 			return exitUsage
 		}
+		hangups, stop := catchHangups()
+		defer stop()
+		s.hangups = hangups
 		c, gc, ok := s.load()
 		if !ok || !s.rehearse(&gc) {
 			return exitFailure

@@ -16,6 +16,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/progress"
+	"github.com/aiperf-exporter/aiperf-exporter/reload"
 )
 
 // program is its own name.
@@ -33,10 +34,12 @@ type session struct {
 	env            []string // in the form of os.Environ
 	seed           uint64   // of which the seeds are made that the configuration does not have
 	files          []string // --config.file
+	fingerprint    string   // of the files, when they were read first
 	expandEnv      bool
 	shard          load.Shard        // --shard
 	stateFile      string            // --budget.state-file, "" = none
 	flags          map[string]string // of the command line, with their values in effect
+	hangups        <-chan os.Signal  // that came while the daemon was starting; nil = none were caught
 }
 
 // shardValue reads --shard.
@@ -78,6 +81,9 @@ func (s *session) complainf(format string, args ...any) {
 
 // read loads the files of --config.file, for the first time or after another configuration of the same process.
 func (s *session) read(previous *config.Config) (*config.Config, error) {
+	if previous == nil {
+		s.fingerprint = reload.Fingerprint(s.files) // before they are read: what changes after this is looked at again
+	}
 	return config.Load(config.Options{Files: s.files, Env: s.env, ExpandEnv: s.expandEnv, Seed: s.seed, Previous: previous})
 }
 

@@ -12,6 +12,13 @@ import (
 // sameSignal is the time in which the same signal once more is taken for the first: `timeout` and terminals send to the process and to its group.
 const sameSignal = 20 * time.Millisecond
 
+// catchHangups keeps the signal that asks for a reload until somebody looks for it: by default it would end a process that is still starting.
+func catchHangups() (caught <-chan os.Signal, stop func()) {
+	got := make(chan os.Signal, 1)
+	signal.Notify(got, syscall.SIGHUP)
+	return got, func() { signal.Stop(got) }
+}
+
 // supervise does work and waits for it. SIGINT or SIGTERM ends its context, after which it should come to its end; a second one ends the
 // wait at once: killed, and nothing that work uses may be touched any more. others are what further signals do.
 func supervise(logger *slog.Logger, others map[os.Signal]func(), work func(ctx context.Context)) (killed bool) {

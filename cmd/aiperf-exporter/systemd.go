@@ -17,8 +17,8 @@ func notify(state string) {
 // notifyReloading tells that a reload has begun, which READY ends.
 func notifyReloading() { notify(systemd.SdNotifyReloading + "\n" + systemd.SdNotifyMonotonicUsec()) }
 
-// feedWatchdog tells systemd that the process is well, until ctx ends, if it wants to be told: a process in which everything can still be gathered
-// is. One that cannot is killed and started anew.
+// feedWatchdog tells systemd that the process is well, until ctx ends, if it wants to be told: a process in which a look at everything comes to its
+// end is. One that hangs is killed and started anew. Series that do not fit together are no reason: they would not fit after a start either.
 func (p *process) feedWatchdog(ctx context.Context) {
 	within, err := systemd.SdWatchdogEnabled(false)
 	if err != nil {
@@ -30,9 +30,8 @@ func (p *process) feedWatchdog(ctx context.Context) {
 	feeding := time.NewTicker(within / 2)
 	defer feeding.Stop()
 	for {
-		if _, err := p.engine.Gather(); err == nil {
-			notify(systemd.SdNotifyWatchdog)
-		}
+		_, _ = p.engine.Gather()
+		notify(systemd.SdNotifyWatchdog)
 		select {
 		case <-ctx.Done():
 			return

@@ -117,7 +117,7 @@ func (c *Collector) open(f *feed) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := scrape.NewClient(scrape.Options{HTTP: f.http, UserAgent: c.deps.UserAgent})
+	client, err := scrape.NewClient(scrape.Options{HTTP: f.http, UserAgent: c.deps.UserAgent, Redact: c.deps.Redact})
 	if err != nil {
 		return nil, err
 	}

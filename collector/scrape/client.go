@@ -39,6 +39,7 @@ type Client struct {
 	chain      http.RoundTripper
 	userAgent  string
 	credential func() (header, value string, err error)
+	redact     func(string) string
 }
 
 // Options configure a Client.
@@ -47,6 +48,8 @@ type Options struct {
 	UserAgent string
 	// Credential gives a header for each request, nil = HTTP alone says how to authenticate.
 	Credential func() (header, value string, err error)
+	// Redact removes secrets from what a server says; nil = there are none.
+	Redact func(string) string
 }
 
 // NewClient makes one. Errors are those of files and certificates that cannot be read.
@@ -56,7 +59,10 @@ func NewClient(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{chain: chain, userAgent: o.UserAgent, credential: o.Credential}, nil
+	if o.Redact == nil {
+		o.Redact = func(text string) string { return text }
+	}
+	return &Client{chain: chain, userAgent: o.UserAgent, credential: o.Credential, redact: o.Redact}, nil
 }
 
 // dial opens connections of scrapes, and those on which a token for them is asked for. The latter know nothing of the limits of a scrape.
@@ -86,12 +92,27 @@ func (c *Client) Get(ctx context.Context, address, accept string, buffer []byte)
 	for range maxRedirects + 1 {
 		var next *url.URL
 		body, contentType, next, err = c.exchange(ctx, at, accept, buffer)
-		if err != nil || next == nil {
-			return body, contentType, err
+		if err != nil {
+			return nil, "", c.redacted(err)
+		}
+		if next == nil {
+			return []byte(c.redact(string(body))), c.redact(contentType), nil // a server may know our key, and show it in a label
 		}
 		at = next
 	}
 	return nil, "", failed(Redirect, at, errRedirects)
+}
+
+// redacted is an error without the secrets that a server may have said.
+func (c *Client) redacted(err error) error {
+	known, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	if shown := c.redact(known.Err.Error()); shown != known.Err.Error() {
+		return &Error{known.Reason, errors.New(shown)}
+	}
+	return err
 }
 
 // failed says what went wrong at an address.

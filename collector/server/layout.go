@@ -50,7 +50,7 @@ func (ch *Change) source(key sourceKey, http promconfig.HTTPClientConfig, creden
 		}
 	}
 	c := ch.collector
-	client, err := c.newClient(scrape.Options{HTTP: http, UserAgent: c.deps.UserAgent, Credential: credential})
+	client, err := c.newClient(scrape.Options{HTTP: http, UserAgent: c.deps.UserAgent, Credential: credential, Redact: c.deps.Redact})
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	promconfig "github.com/prometheus/common/config"
-	"github.com/prometheus/common/model"
-
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 )
 
@@ -25,35 +22,6 @@ const (
 	durationPattern = `^(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(y|w|d|h|m|s|ms|us|µs|ns))+)$|` + variablePattern
 	sizePattern     = `^[0-9]+(B|KiB|MiB|GiB)$|` + variablePattern
 )
-
-// object is a JSON object whose members keep their order.
-type object []member
-
-type member struct {
-	key   string
-	value any
-}
-
-// MarshalJSON implements json.Marshaler.
-func (o object) MarshalJSON() ([]byte, error) {
-	var out bytes.Buffer
-	for i, m := range o {
-		value := &bytes.Buffer{}
-		encoder := json.NewEncoder(value)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(m.value); err != nil {
-			return nil, err
-		}
-		out.WriteString([]string{",", "{"}[max(0, 1-i)])
-		fmt.Fprintf(&out, "%q:", m.key) // keys of ours are plain ASCII
-		out.Write(bytes.TrimSpace(value.Bytes()))
-	}
-	if len(o) == 0 {
-		out.WriteByte('{')
-	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
-}
 
 // schemaPage is config/schema.json, the JSON Schema of a configuration file.
 func schemaPage() ([]byte, error) {
@@ -323,27 +291,3 @@ func (w *schemaWriter) reference(t reflect.Type, pattern string, defaults reflec
 }
 
 func pointTo(name string) object { return object{{"$ref", "#/$defs/" + name}} }
-
-// readsText tells that a type of another project reads its own text, such as a URL or a TLS version.
-func readsText(t reflect.Type) bool {
-	if !reflect.PointerTo(t).Implements(reflect.TypeFor[interface{ UnmarshalYAML(func(any) error) error }]()) {
-		return false
-	}
-	if t.Kind() != reflect.Struct {
-		return t.Kind() != reflect.String && t.Kind() != reflect.Slice && t.Kind() != reflect.Map
-	}
-	for field := range t.Fields() {
-		if name, inline := tagOf(&field); field.IsExported() && (name != "" || inline) {
-			return false
-		}
-	}
-	return true
-}
-
-// fixedSchemas are those of types with a text of their own.
-var fixedSchemas = map[reflect.Type]object{
-	reflect.TypeFor[model.Duration](): pointTo("duration"),
-	durationType:                      pointTo("duration"),
-	reflect.TypeFor[config.Size]():    pointTo("size"),
-	reflect.TypeFor[promconfig.URL](): texts(),
-}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	promconfig "github.com/prometheus/common/config"
 	"github.com/prometheus/common/model"
 
 	"github.com/aiperf-exporter/aiperf-exporter/collector/gpu"
@@ -14,13 +15,19 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
 )
 
-var durationType = reflect.TypeFor[time.Duration]()
-
 // singular are lists of which a single text may stand without the brackets.
 var singular = map[reflect.Type]bool{
 	reflect.TypeFor[config.Names]():      true,
 	reflect.TypeFor[gpu.Sources]():       true,
 	reflect.TypeFor[workload.Sequence](): true, // as its short form, 128,64:40;512,128:60
+}
+
+// fixedSchemas are those of types with a text of their own.
+var fixedSchemas = map[reflect.Type]object{
+	reflect.TypeFor[model.Duration](): pointTo("duration"),
+	reflect.TypeFor[time.Duration]():  pointTo("duration"),
+	reflect.TypeFor[config.Size]():    pointTo("size"),
+	reflect.TypeFor[promconfig.URL](): texts(),
 }
 
 func texts() object { return object{{"type", []string{"string", "null"}}} }
@@ -112,4 +119,20 @@ func capital(text string) string {
 		return out
 	}
 	return out + "."
+}
+
+// readsText tells that a type of another project reads its own text, such as a URL or a TLS version.
+func readsText(t reflect.Type) bool {
+	if !reflect.PointerTo(t).Implements(reflect.TypeFor[interface{ UnmarshalYAML(func(any) error) error }]()) {
+		return false
+	}
+	if t.Kind() != reflect.Struct {
+		return t.Kind() != reflect.String && t.Kind() != reflect.Slice && t.Kind() != reflect.Map
+	}
+	for field := range t.Fields() {
+		if name, inline := tagOf(&field); field.IsExported() && (name != "" || inline) {
+			return false
+		}
+	}
+	return true
 }

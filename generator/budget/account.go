@@ -8,6 +8,7 @@ import (
 // Account is the budget of one target, or of all together. It belongs to a ledger, whose lock guards it.
 type Account struct {
 	ledger  *Ledger
+	config  Config
 	zone    *time.Location
 	price   price
 	windows [periods]window

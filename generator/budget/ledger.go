@@ -79,17 +79,21 @@ func forget(accounts map[string]recordedAccount, now time.Time) {
 }
 
 // Account gives the account of a target, or that of all together, with the limits of c. If there is one of that name, it gets the new
-// limits and keeps what is used.
+// limits and keeps what is used; with the limits that it has it stays as it is.
 func (l *Ledger) Account(name string, c *Config) *Account {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.accounts[name]
+	if a != nil && a.config == *c {
+		return a
+	}
 	if a == nil {
 		a = &Account{ledger: l}
 		a.restore(l.foreign[name])
 		delete(l.foreign, name)
 		l.accounts[name] = a
 	}
+	a.config = *c
 	a.price = c.price()
 	a.zone = zone(c.TZ)
 	for p, limit := range c.limits() {

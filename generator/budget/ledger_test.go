@@ -242,6 +242,9 @@ func TestExhaustedEndsWithThePeriodOrWhenSomethingFits(t *testing.T) {
 	if !a.Exhausted(noon) || !a.Exhausted(noon.Add(29*time.Minute)) {
 		t.Error("not exhausted")
 	}
+	if l.Account("a", &budget.Config{TokensPerHour: 100}); !a.Exhausted(noon) {
+		t.Error("not exhausted any more, though somebody else only uses the account")
+	}
 	if a.Exhausted(noon.Add(30 * time.Minute)) {
 		t.Error("exhausted in the next hour")
 	}

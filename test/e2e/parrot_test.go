@@ -39,7 +39,7 @@ func startParrot(t *testing.T) *parrot {
 }
 
 // unsaid are headers that are no secret and that would only take turns away from those that are.
-var unsaid = []string{"Accept", "Accept-Encoding", "Content-Type", "Content-Length", "User-Agent", "Connection", "Proxy-Connection"}
+var unsaid = []string{"Accept", "Accept-Encoding", "Content-Type", "Content-Length", "User-Agent", "Connection", "Proxy-Connection", "Traceparent"}
 
 // hear notes what came with a request.
 func (p *parrot) hear(r *http.Request, body []byte) {

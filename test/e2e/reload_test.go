@@ -92,7 +92,7 @@ type accounts struct{ arrivals, created float64 }
 func take(t *testing.T, f scrape.Families, before map[string]accounts) map[string]accounts {
 	t.Helper()
 	now := map[string]accounts{}
-	sent, dropped, queued := f.By("aiperf_arrivals_sent_total", "target", nil), f.By("aiperf_arrivals_dropped_total", "target", nil), f.By("aiperf_load_queued", "target", nil)
+	sent, dropped, queued := f.By("aiperf_arrivals_sent_total", "target", nil), f.By("aiperf_arrivals_dropped_total", "target", nil), f.By("aiperf_inflight_requests", "target", scrape.Labels{"phase": "queued"})
 	for _, m := range f.Series("aiperf_arrivals_total", nil) {
 		target, n := scrape.LabelsOf(m)["target"], m.GetCounter().GetValue()
 		if sum := sent[target] + dropped[target] + queued[target]; n != sum {

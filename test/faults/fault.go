@@ -2,6 +2,7 @@ package main
 
 import (
 	"net"
+	"slices"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
@@ -15,11 +16,15 @@ type fault struct {
 	edges []metrics.ErrorClass
 
 	// How it is made, one of:
-	toxic  *toxic             // by a proxy in front of the server
-	down   bool               // by such a proxy that does not listen
-	script func(c net.Conn)   // by a peer in place of the server
+	toxic  *toxic              // by a proxy in front of the server
+	anew   bool                // which is replaced in the end: toxiproxy hangs where it takes a delay back whose client has left
+	down   bool                // by such a proxy that does not listen
+	script func(c net.Conn)    // by a peer in place of the server
 	url    func(r *rig) string // by another address in the configuration
 }
+
+// taken is an edge of toxics that swallow what passes: as they are taken away, the proxy may have swallowed an answer and not closed the connection yet.
+var taken = []metrics.ErrorClass{metrics.ErrTimeoutFirstToken}
 
 // faults are by the phase of a request that they strike.
 var faults = []fault{
@@ -30,14 +35,19 @@ var faults = []fault{
 	{name: "tls-to-a-plain-port", class: metrics.ErrTLS, url: func(r *rig) string { return "https://" + r.server }},
 
 	{name: "black-hole", class: metrics.ErrTimeoutFirstToken, script: swallow},
-	{name: "lost-answers", class: metrics.ErrTimeoutFirstToken, edges: []metrics.ErrorClass{metrics.ErrTimeoutIdle, metrics.ErrTruncated},
-		toxic: &toxic{Type: "timeout", Attributes: map[string]int{"timeout": 0}}},
-	{name: "late-answers", class: metrics.ErrTimeoutFirstToken, edges: []metrics.ErrorClass{metrics.ErrTimeoutIdle},
-		toxic: &toxic{Type: "latency", Attributes: map[string]int{"latency": 4500}}},
+	{
+		name: "lost-requests", class: metrics.ErrTimeoutFirstToken, edges: []metrics.ErrorClass{metrics.ErrTruncated},
+		toxic: &toxic{Type: "timeout", Stream: "upstream", Attributes: map[string]int{"timeout": 0}},
+	},
+	{
+		name: "late-answers", class: metrics.ErrTimeoutFirstToken, anew: true,
+		edges: []metrics.ErrorClass{metrics.ErrTimeoutIdle, metrics.ErrTimeoutTotal, metrics.ErrTruncated, metrics.ErrConnect},
+		toxic: &toxic{Type: "latency", Attributes: map[string]int{"latency": 20_000}},
+	},
 	{name: "only-keep-alives", class: metrics.ErrTimeoutFirstToken, script: keepAlive},
 	{name: "closed-without-answer", class: metrics.ErrTruncated, toxic: &toxic{Type: "limit_data", Attributes: map[string]int{"bytes": 0}}},
 	{name: "closed-after-a-silence", class: metrics.ErrTruncated, toxic: &toxic{Type: "timeout", Attributes: map[string]int{"timeout": 500}}},
-	{name: "reset-by-the-answer", class: metrics.ErrTruncated, toxic: &toxic{Type: "reset_peer", Attributes: map[string]int{"timeout": 0}}},
+	{name: "reset-by-the-answer", class: metrics.ErrTruncated, edges: taken, toxic: &toxic{Type: "reset_peer", Attributes: map[string]int{"timeout": 0}}},
 	{name: "reset-by-the-request", class: metrics.ErrTruncated,
 		toxic: &toxic{Type: "reset_peer", Stream: "upstream", Attributes: map[string]int{"timeout": 0}}},
 	{name: "no-http", class: metrics.ErrParse, script: say("220 mail.example.com ESMTP ready\r\n")},
@@ -79,6 +89,13 @@ type member struct {
 	group string
 	name  string
 	ill   *fault // nil = never
+	// strict: has the limits of those that may be ill, all the same.
+	strict bool
+}
+
+// firsts are the first member of each group.
+func firsts(fleet []member) []member {
+	return slices.CompactFunc(slices.Clone(fleet), func(a, b member) bool { return a.group == b.group })
 }
 
 // fleet distributes targets over the groups. Each fault has as many as the others.

@@ -9,8 +9,22 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
 )
 
-// judgeGroup says what is wrong about how the requests of a group ended in a phase.
-func (s *seen) judgeGroup(m *member, p phase, c *count) {
+// stoodStill tells that the machine was no fair judge: the process has missed arrivals by a second, or targets failed that are always well.
+func stoodStill(groups map[string]*count) bool {
+	for name, c := range groups {
+		if c.dropped[metrics.DropSchedulerLate] > 0 || (name == direct || name == proxied) && c.failures() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// limits are the classes of requests that took too long.
+var limits = []metrics.ErrorClass{metrics.ErrTimeoutConnect, metrics.ErrTimeoutFirstToken, metrics.ErrTimeoutIdle, metrics.ErrTimeoutTotal}
+
+// judgeGroup says what is wrong about how the requests of a group ended in a phase. Where the machine stood still meanwhile, those that may be ill
+// may also have reached a limit, which are short.
+func (s *seen) judgeGroup(m *member, p phase, c *count, stood bool) {
 	for reason, n := range c.dropped {
 		// A machine that stands still makes this process miss arrivals, and its twin, too.
 		if reason != metrics.DropSchedulerLate {
@@ -18,6 +32,9 @@ func (s *seen) judgeGroup(m *member, p phase, c *count) {
 		}
 	}
 	may := allowed(m.ill, p)
+	if stood && m.ill != nil {
+		may = append(may, limits...)
+	}
 	for class, n := range c.failed {
 		if !slices.Contains(may, class) {
 			s.complain("%s: %v requests failed as %s, may as %v", phaseNames[p]+" "+m.group, n, class, may)
@@ -106,11 +123,7 @@ func (s *seen) judgeMemory() {
 	if s.history > historySize || s.history == 0 {
 		s.complain("the history took %v bytes, want some and at most %d", s.history, historySize)
 	}
-	heaps := make([]float64, 0, len(s.ends))
-	for i := range s.ends {
-		heaps = append(heaps, s.ends[i].heap)
-	}
-	for name, values := range map[string][]float64{"heap": heaps, "resident memory": s.resident} {
+	for name, values := range map[string][]float64{"heap": s.heaps, "resident memory": s.resident} {
 		if half := len(values) / 2; half > 0 && mean(values[len(values)-half:]) > growth*mean(values[:half]) {
 			s.complain("%s: %v in the first half, %v in the second", name, values[:half], values[len(values)-half:])
 		}

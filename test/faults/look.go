@@ -90,24 +90,28 @@ func (l *look) counts() map[string]*count {
 	return out
 }
 
-// counted is how the requests of a group ended between two looks.
-func counted(group string, from, to *look) count {
-	a, b := from.counts()[group], to.counts()[group]
-	if b == nil {
-		return count{}
+// counted is how the requests of each group ended between two looks.
+func counted(from, to *look) map[string]*count {
+	before, now := from.counts(), to.counts()
+	for group, c := range now {
+		if was := before[group]; was != nil {
+			now[group] = c.since(was)
+		}
 	}
-	out := count{succeeded: b.succeeded, ttft: b.ttft, failed: map[metrics.ErrorClass]float64{}, dropped: map[metrics.DropReason]float64{}}
-	if a == nil {
-		a = &count{}
-	}
+	return now
+}
+
+// since is what was counted after a.
+func (c *count) since(a *count) *count {
+	out := &count{succeeded: c.succeeded, ttft: c.ttft, failed: map[metrics.ErrorClass]float64{}, dropped: map[metrics.DropReason]float64{}}
 	out.succeeded -= a.succeeded
 	out.ttft -= a.ttft
-	for class, n := range b.failed {
+	for class, n := range c.failed {
 		if n -= a.failed[class]; n > 0 {
 			out.failed[class] = n
 		}
 	}
-	for reason, n := range b.dropped {
+	for reason, n := range c.dropped {
 		if n -= a.dropped[reason]; n > 0 {
 			out.dropped[reason] = n
 		}

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
 )
 
 const (
@@ -33,15 +36,16 @@ const (
 
 // seen is all that was seen.
 type seen struct {
-	rig                  *rig
-	first, last          [2]look // of the exporter and its twin, with traffic
-	before, after        look    // of the exporter at rest
-	ends                 []look  // of the exporter, at the end of each cycle
-	counts               map[string]*[phases]count
-	resident             []float64 // most bytes in each cycle
-	captures, history    float64   // most bytes
-	reloads              int
-	wrong                []error
+	rig               *rig
+	first, last       [2]look   // of the exporter and its twin, with traffic
+	before, after     look      // of the exporter at rest
+	heaps             []float64 // bytes, at the end of each cycle
+	counts            map[string]*[phases]count
+	resident          []float64 // most bytes in each cycle
+	captures, history float64   // most bytes
+	reloads           int
+	stood             int // phases in which the machine stood still
+	wrong             []error
 }
 
 // cycles divides the length: how many there are, and how long the faults last in each, which is as long as they do not.
@@ -52,20 +56,21 @@ func cycles(length time.Duration) (n int, half time.Duration) {
 
 // measure has the fleet fall ill and get well, prints what was seen, and says what is wrong.
 func measure(ctx context.Context, o *options, stdout io.Writer) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	folder, err := os.MkdirTemp("", "aiperf-exporter-faults-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	r, err := build(ctx, o, folder)
-	if err != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	r := newRig(o, folder)
+	defer r.wait(ctx)
+	defer cancel()
+	if err := r.build(ctx); err != nil {
 		return err
 	}
 	s := &seen{rig: r, counts: map[string]*[phases]count{}}
 	if err := s.watch(ctx); err != nil {
-		return errors.Join(err, tail(&r.told))
+		return errors.Join(err, said(ctx, &r.told))
 	}
 	s.judge()
 	if err := s.table(stdout); err != nil {
@@ -74,10 +79,22 @@ func measure(ctx context.Context, o *options, stdout io.Writer) error {
 	return errors.Join(s.wrong...)
 }
 
-// tail is the end of what an exporter has written.
-func tail(e *exporter) error {
-	out := e.Output()
-	return fmt.Errorf("the exporter wrote: …%s", out[max(0, len(out)-4000):])
+// said is whether the exporter has ended, and what it has written beside the failures of requests.
+func said(ctx context.Context, e *exporter) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	code, err := e.Wait(ctx)
+	state := fmt.Sprintf("has ended with code %d", code)
+	if err != nil {
+		state = "runs"
+	}
+	var lines []string
+	for line := range strings.Lines(e.Output()) {
+		if !strings.Contains(line, "request failed") {
+			lines = append(lines, line)
+		}
+	}
+	return fmt.Errorf("the exporter %s; it wrote:\n%s", state, strings.Join(lines[max(0, len(lines)-100):], ""))
 }
 
 // watch looks at the exporter while the fleet falls ill and gets well again, again and again.
@@ -101,11 +118,6 @@ func (s *seen) watch(ctx context.Context) (err error) {
 			return fmt.Errorf("cycle %d: %w", i+1, err)
 		}
 	}
-	twin, err := s.rig.twin.look(ctx, false)
-	if err != nil {
-		return err
-	}
-	s.last[1] = twin
 	s.after, err = s.rig.told.rest(ctx, false)
 	return err
 }
@@ -134,13 +146,13 @@ func (s *seen) cycle(ctx context.Context, half time.Duration, bodies bool) error
 		if p == ill || p == well {
 			lasts = half - settle
 		}
-		from := s.last[0]
+		from := s.last
 		if err := s.pass(ctx, lasts, p == well); err != nil {
 			return err
 		}
-		s.count(p, &from, &s.last[0])
+		s.count(p, &from, &s.last)
 	}
-	s.ends = append(s.ends, s.last[0])
+	s.heaps = append(s.heaps, s.last[0].heap)
 	return nil
 }
 
@@ -159,8 +171,11 @@ func (s *seen) pass(ctx context.Context, lasts time.Duration, heap bool) (err er
 		s.bounded(&s.last[0])
 	}
 	if heap {
-		s.last[0], err = s.rig.told.look(ctx, true)
+		if s.last[0], err = s.rig.told.look(ctx, true); err != nil {
+			return err
+		}
 	}
+	s.last[1], err = s.rig.twin.look(ctx, false)
 	return err
 }
 
@@ -170,7 +185,8 @@ func (s *seen) bounded(l *look) {
 	s.resident[i] = max(s.resident[i], l.f.Sum("process_resident_memory_bytes", nil))
 	s.captures = max(s.captures, l.f.Sum("aiperf_exporter_captures_bytes", nil))
 	s.history = max(s.history, l.f.Sum("aiperf_exporter_history_bytes", nil))
-	sent, dropped, queued := l.f.By("aiperf_arrivals_sent_total", "target", nil), l.f.By("aiperf_arrivals_dropped_total", "target", nil), l.f.By("aiperf_load_queued", "target", nil)
+	sent, dropped := l.f.By("aiperf_arrivals_sent_total", "target", nil), l.f.By("aiperf_arrivals_dropped_total", "target", nil)
+	queued := l.f.By("aiperf_inflight_requests", "target", scrape.Labels{"phase": "queued"})
 	for target, n := range l.f.By("aiperf_arrivals_total", "target", nil) {
 		if sum := sent[target] + dropped[target] + queued[target]; n != sum {
 			s.complain("%s: of %v arrivals %v are accounted for", target, n, sum)
@@ -179,19 +195,20 @@ func (s *seen) bounded(l *look) {
 }
 
 // count adds what the groups did in a phase, and judges it.
-func (s *seen) count(p phase, from, to *look) {
-	done := map[string]bool{}
-	for _, m := range s.rig.fleet {
-		if done[m.group] {
-			continue
-		}
-		done[m.group] = true
-		c := counted(m.group, from, to)
+func (s *seen) count(p phase, from, to *[2]look) {
+	ended := counted(&from[0], &to[0])
+	stood := stoodStill(ended) || stoodStill(counted(&from[1], &to[1]))
+	if stood {
+		s.stood++
+	}
+	for _, m := range firsts(s.rig.fleet) {
 		if s.counts[m.group] == nil {
 			s.counts[m.group] = &[phases]count{}
 		}
-		s.counts[m.group][p].add(&c)
-		s.judgeGroup(&m, p, &c)
+		if c := ended[m.group]; c != nil {
+			s.counts[m.group][p].add(c)
+			s.judgeGroup(&m, p, c, stood)
+		}
 	}
 }
 

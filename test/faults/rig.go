@@ -16,10 +16,10 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
 )
 
-// Limits of requests to targets that may be ill, in order. Those that are always well have the defaults, which are longer.
+// Limits of requests to targets that may be ill, and of all of the twin. Those that are always well beside ill ones have the defaults, which are longer.
 const (
 	connectLimit    = 2 * time.Second
-	idleLimit       = 2 * time.Second
+	idleLimit       = 3 * time.Second
 	firstTokenLimit = 3 * time.Second
 	totalLimit      = 6 * time.Second
 )
@@ -41,6 +41,7 @@ loads:
   steady: {mode: constant, rate: %g, max_in_flight: 50, backoff: {mode: "off"}}
 collectors: {server: {enabled: false}, gpu: {source: "off"}}
 defaults: {model: truth, endpoint: {type: chat}, workload: short, load: steady}
+metrics: {histograms: native}
 debug: {history: 10, keep_bodies: %[2]t, capture: {enabled: %[2]t, max_streams: 1000, max_size: 4MiB, max_stream_size: 256KiB}}
 targets:
 `
@@ -63,6 +64,7 @@ type rig struct {
 	peers   map[string]*peer  // by group
 	routes  map[string]string // addresses at which the groups reach the server while they are well
 	backlog backlog
+	started []*process.Process
 	told    exporter // the one with faults
 	twin    exporter
 }
@@ -73,15 +75,37 @@ type exporter struct {
 	file, url string
 }
 
+// newRig has nothing running yet.
+func newRig(o *options, folder string) *rig {
+	return &rig{options: o, folder: folder, fleet: fleet(o.targets), peers: map[string]*peer{}, routes: map[string]string{}}
+}
+
 // build starts everything, with all targets well.
-func build(ctx context.Context, o *options, folder string) (*rig, error) {
-	r := &rig{options: o, folder: folder, fleet: fleet(o.targets), peers: map[string]*peer{}, routes: map[string]string{}}
+func (r *rig) build(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{r.startServer, r.startProxies, r.layRoutes, r.startExporters} {
 		if err := step(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return r, nil
+	return nil
+}
+
+// start starts a program that ends when ctx does.
+func (r *rig) start(ctx context.Context, environment []string, program string, args ...string) (*process.Process, error) {
+	p, err := process.Start(ctx, environment, program, args...)
+	if err == nil {
+		r.started = append(r.started, p)
+	}
+	return p, err
+}
+
+// wait waits until all programs have ended.
+func (r *rig) wait(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	for _, p := range r.started {
+		_, _ = p.Wait(ctx) // that it was killed is no fault
+	}
 }
 
 func (r *rig) startServer(ctx context.Context) error {
@@ -89,7 +113,7 @@ func (r *rig) startServer(ctx context.Context) error {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./test/truthserver").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the truth server: %w\n%s", err, out)
 	}
-	server, err := process.Start(ctx, nil, program, "-ttft=40ms", "-ttft-spread=60ms", "-itl=4ms")
+	server, err := r.start(ctx, nil, program, "-ttft=40ms", "-ttft-spread=60ms", "-itl=4ms")
 	if err != nil {
 		return err
 	}
@@ -105,7 +129,7 @@ func (r *rig) startProxies(ctx context.Context) error {
 		return err
 	}
 	host, port, _ := strings.Cut(address, ":")
-	proxy, err := process.Start(ctx, []string{"LOG_LEVEL=error"}, r.options.toxiproxy, "-host="+host, "-port="+port)
+	proxy, err := r.start(ctx, []string{"LOG_LEVEL=error"}, r.options.toxiproxy, "-host="+host, "-port="+port)
 	if err != nil {
 		return err
 	}
@@ -154,6 +178,7 @@ func (r *rig) startExporters(ctx context.Context) (err error) {
 	var healthy []member
 	for _, m := range r.fleet {
 		if m.ill == nil {
+			m.strict = true
 			healthy = append(healthy, m)
 		}
 	}
@@ -167,9 +192,9 @@ func (r *rig) configuration(members []member, ill, bodies bool) string {
 	fmt.Fprintf(&b, configuration, r.options.rate/float64(len(r.fleet)), bodies)
 	for _, m := range members {
 		url, limits := "http://"+r.routes[m.group], ""
-		if m.ill != nil {
+		if m.ill != nil || m.strict {
 			limits = fmt.Sprintf(", timeouts: {connect: %v, first_token: %v, idle: %v, total: %v}", connectLimit, firstTokenLimit, idleLimit, totalLimit)
-			if ill && m.ill.url != nil {
+			if ill && m.ill != nil && m.ill.url != nil {
 				url = m.ill.url(r)
 			}
 		}
@@ -191,7 +216,7 @@ func (r *rig) startExporter(ctx context.Context, name, text string) (exporter, e
 		return e, err
 	}
 	e.url = "http://" + address
-	e.Process, err = process.Start(ctx, nil, r.options.binary, "serve", "--config.file="+e.file, "--web.listen-address="+address,
+	e.Process, err = r.start(ctx, nil, r.options.binary, "serve", "--config.file="+e.file, "--web.listen-address="+address,
 		"--web.enable-admin-api", "--web.enable-lifecycle", "--web.enable-pprof")
 	if err != nil {
 		return e, err
@@ -204,6 +229,8 @@ func (r *rig) turn(ctx context.Context, ill, bodies bool) error {
 	for i := range faults {
 		f, err := &faults[i], error(nil)
 		switch {
+		case f.anew && !ill:
+			err = r.proxies.renew(ctx, f.name, r.routes[f.name], r.server)
 		case f.toxic != nil:
 			err = r.proxies.put(ctx, f.name, f.toxic, ill)
 		case f.down:

@@ -15,12 +15,7 @@ import (
 func (s *seen) table(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "targets\trequests\till: succeeded\tfailed as\tat the edges\twell: succeeded\tfailed\tmean TTFT ill\twell")
-	done := map[string]bool{}
-	for _, m := range s.rig.fleet {
-		if done[m.group] {
-			continue
-		}
-		done[m.group] = true
+	for _, m := range firsts(s.rig.fleet) {
 		c := s.counts[m.group]
 		var edges, all count
 		for p := range phases {
@@ -42,13 +37,14 @@ func (s *seen) table(w io.Writer) error {
 func (s *seen) cost(w io.Writer) {
 	span := s.last[0].at.Sub(s.first[0].at)
 	fmt.Fprintf(w, "\n%d targets, %d of them in %d groups that fall ill and get well %d times in %.0f s; %d reloads\n", len(s.rig.fleet),
-		s.sick(), len(faults), len(s.ends), span.Seconds(), s.reloads)
+		s.sick(), len(faults), len(s.heaps), span.Seconds(), s.reloads)
 	for _, group := range []string{direct, proxied} {
 		fmt.Fprintf(w, "%s: lag in ms, in brackets that of the twin: p50 %s, p99 %s, most %s; dropped %s\n", group, s.lateness(group, .5), s.lateness(group, .99),
 			s.lateness(group, 1), s.dropped(group))
 	}
-	for i := range s.ends {
-		fmt.Fprintf(w, "cycle %d: heap %.1f MiB, resident at most %.0f MiB\n", i+1, s.ends[i].heap/(1<<20), s.resident[i]/(1<<20))
+	fmt.Fprintf(w, "the machine stood still in %d of %d phases; limits that were reached in them are its fault\n", s.stood, len(s.heaps)*int(phases))
+	for i := range s.heaps {
+		fmt.Fprintf(w, "cycle %d: heap %.1f MiB, resident at most %.0f MiB\n", i+1, s.heaps[i]/(1<<20), s.resident[i]/(1<<20))
 	}
 	fmt.Fprintf(w, "kept: captures at most %.2f MiB, history at most %.2f MiB\n", s.captures/(1<<20), s.history/(1<<20))
 	fmt.Fprintf(w, "at rest before and after: goroutines %.0f, %.0f; descriptors %.0f, %.0f; heap %.1f, %.1f MiB\n",
@@ -72,8 +68,8 @@ func (s *seen) sick() (n int) {
 
 // dropped are the arrivals of a group that were not sent, of the exporter and its twin.
 func (s *seen) dropped(group string) string {
-	told, twin := counted(group, &s.first[0], &s.last[0]), counted(group, &s.first[1], &s.last[1])
-	return fmt.Sprintf("%s (%s)", list(told.dropped), list(twin.dropped))
+	told, twin := counted(&s.first[0], &s.last[0]), counted(&s.first[1], &s.last[1])
+	return fmt.Sprintf("%s (%s)", list(told[group].dropped), list(twin[group].dropped))
 }
 
 // list writes counts by what was counted.

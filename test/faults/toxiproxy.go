@@ -16,7 +16,7 @@ type proxies struct{ url string }
 type toxic struct {
 	Name       string         `json:"name"`
 	Type       string         `json:"type"`
-	Stream     string         `json:"stream"` // upstream, or downstream
+	Stream     string         `json:"stream,omitempty"` // upstream, or downstream if empty
 	Attributes map[string]int `json:"attributes"`
 }
 
@@ -44,6 +44,14 @@ func (p proxies) put(ctx context.Context, name string, t *toxic, ill bool) error
 	named := *t
 	named.Name = name
 	return p.call(ctx, http.MethodPost, at, named, nil)
+}
+
+// renew puts another proxy without toxics in the place of one.
+func (p proxies) renew(ctx context.Context, name, listen, server string) error {
+	if err := p.call(ctx, http.MethodDelete, "/proxies/"+name, nil, nil); err != nil {
+		return err
+	}
+	return p.call(ctx, http.MethodPost, "/proxies", proxy{Name: name, Listen: listen, Upstream: server, Enabled: true}, nil)
 }
 
 // enable opens or closes the port of a proxy, which keeps its address.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -17,8 +18,9 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	return r
 }
 
-// Steps of people that have a name of their own here.
-var (
-	back   = chromedp.NavigateBack()
-	reload = chromedp.Reload()
-)
+// back goes to the page before, as the button of the browser does.
+func (b *tab) back() {
+	b.t.Helper()
+	was := call(b, page.GetNavigationHistory, cdp.Empty{})
+	call(b, page.NavigateToHistoryEntry, page.NavigateToHistoryEntryParams{EntryID: was.Entries[was.CurrentIndex-1].ID})
+}

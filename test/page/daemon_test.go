@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,8 +21,8 @@ import (
 	"time"
 )
 
-// patience is how long anything may take that is not timed.
-const patience = 30 * time.Second
+// patience is how long anything may take that is not timed, on a machine that has other things to do.
+const patience = 2 * time.Minute
 
 // daemon is an exporter that runs as a process.
 type daemon struct {
@@ -59,11 +60,11 @@ func start(address string, environment []string, command string, flags ...string
 		}
 	}
 	d := &daemon{url: "http://" + address, exited: make(chan struct{})}
-	d.cmd = exec.Command(binary, append([]string{command, "--web.listen-address=" + address}, flags...)...)
+	d.cmd = exec.Command(*binary, append([]string{command, "--web.listen-address=" + address}, flags...)...)
 	d.cmd.Env = append(d.cmd.Environ(), environment...)
 	d.cmd.Stdout, d.cmd.Stderr = d, d
 	if err := d.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", binary, err)
+		return nil, fmt.Errorf("start %s: %w", *binary, err)
 	}
 	go func() {
 		defer close(d.exited)
@@ -106,13 +107,14 @@ func startDemo(address string) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := serverLine.FindStringSubmatch(d.output())
-	if found == nil {
-		d.stop()
-		return nil, fmt.Errorf("the demo does not say where its server is:\n%s", d.output())
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if found := serverLine.FindStringSubmatch(d.output()); found != nil {
+			d.server = found[1]
+			return d, nil
+		}
 	}
-	d.server = found[1]
-	return d, nil
+	d.stop()
+	return nil, fmt.Errorf("the demo does not say where its server is:\n%s", d.output())
 }
 
 // demo runs a demo until the end of the test.
@@ -126,10 +128,16 @@ func demo(t *testing.T) *daemon {
 	return d
 }
 
-// serve runs the exporter with the configuration of a file against the server of the shared demo until the end of the test.
+// startServe runs the exporter with the configuration of a file, which may ask the server of the shared demo.
+func startServe(file string) (*daemon, error) {
+	environment := []string{"SERVER=" + rig.demo.server}
+	return start("127.0.0.1:0", environment, "serve", "--shutdown.grace=1s", "--web.enable-lifecycle", "--config.file="+file)
+}
+
+// serve runs the exporter with the configuration of a file until the end of the test.
 func serve(t *testing.T, file string) *daemon {
 	t.Helper()
-	d, err := start("127.0.0.1:0", []string{"SERVER=" + rig.demo.server}, "serve", "--shutdown.grace=1s", "--web.enable-lifecycle", "--config.file="+file)
+	d, err := startServe(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,26 +170,34 @@ func post(t *testing.T, url string) int {
 	return resp.StatusCode
 }
 
-// failures are the failed requests of a target that the API knows, newest first, by the instant at which they had ended.
-func (d *daemon) failures(t *testing.T, target string) []time.Time {
+// ended is a request as the API knows it.
+type ended struct {
+	at     time.Time // when it had ended
+	failed bool
+}
+
+// requests are the last ones of a target, oldest first.
+func (d *daemon) requests(t *testing.T, target string) []ended {
 	t.Helper()
-	body, err := fetch(d.url + "/api/v1/targets/" + target + "/records?outcome=error")
+	body, err := fetch(d.url + "/api/v1/targets/" + target + "/records?limit=100")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var answer struct {
 		Data []struct {
-			At    time.Time `json:"at"`
-			Total float64   `json:"total_seconds"`
+			At      time.Time `json:"at"`
+			Total   float64   `json:"total_seconds"`
+			Outcome string    `json:"outcome"`
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		t.Fatal(err)
 	}
-	out := make([]time.Time, len(answer.Data))
+	out := make([]ended, len(answer.Data))
 	for i, r := range answer.Data {
-		out[i] = r.At.Add(time.Duration(r.Total * float64(time.Second)))
+		out[i] = ended{r.At.Add(time.Duration(r.Total * float64(time.Second))), r.Outcome != "success"}
 	}
+	slices.SortFunc(out, func(a, b ended) int { return a.at.Compare(b.at) })
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -133,8 +134,7 @@ const quiet = `window.fetch = () => new Promise(() => {})`
 
 func TestTheFleetIsSortedByEachColumn(t *testing.T) {
 	t.Parallel()
-	zoo := serve(t, "testdata/zoo.yml")
-	b := open(t, zoo.url)
+	b := open(t, rig.zoo.url)
 	b.goTo("/")
 	// What is asked often has figures, one has failed.
 	b.until("the fleet has figures", `document.querySelector('tr[data-target="juliet"]').dataset.health === "failing" && document.querySelector('tr[data-target="echo"] [data-label="TTFT p50"]').dataset.v`)
@@ -178,8 +178,7 @@ func TestTheFleetIsSortedByEachColumn(t *testing.T) {
 
 func TestTheFleetIsFilteredAndTheAddressKeepsIt(t *testing.T) {
 	t.Parallel()
-	zoo := serve(t, "testdata/zoo.yml")
-	b := open(t, zoo.url)
+	b := open(t, rig.zoo.url)
 	b.goTo("/")
 	b.until("juliet fails", `document.querySelector('#only-failing')`)
 
@@ -202,12 +201,12 @@ func TestTheFleetIsFilteredAndTheAddressKeepsIt(t *testing.T) {
 	b.press("j", "u")
 
 	b.goTo("/config")
-	b.do(back)
+	b.back()
 	b.until("the filter is as it was", `document.getElementById("q")?.value === "ju" && document.querySelector("#only-failing")?.getAttribute("aria-pressed") === "true"`)
 	if got, want := b.names(), []string{"juliet"}; !slices.Equal(got, want) {
 		t.Errorf("after coming back: %q, want %q", got, want)
 	}
-	b.do(reload)
+	b.do(chromedp.Reload())
 	b.until("the filter is as it was", `document.getElementById("q")?.value === "ju" && document.querySelector("#only-failing")?.getAttribute("aria-pressed") === "true"`)
 	if got := b.sorted(); got != "target ascending" {
 		t.Errorf("sorted by %q after a reload, want by target", got)

@@ -12,18 +12,17 @@ import (
 )
 
 // Where things are, as seen from this folder.
-const (
-	binary = "../../bin/aiperf-exporter"
-	axe    = "../../.cache/axe/axe.min.js"
+var (
+	binary = flag.String("binary", "../../bin/aiperf-exporter", "`path` of the exporter")
+	axe    = flag.String("axe", "../../.cache/axe/axe.min.js", "`path` of axe-core")
+	shots  = flag.String("shots", "../../build/page", "`folder` that the screenshots are left in")
 )
 
-// shots is the folder of the screenshots.
-var shots = flag.String("shots", "../../build/page", "`folder` that the screenshots are left in")
-
-// rig is what all tests share: one browser, in which each test has a profile of its own, and one demo, which nobody changes.
+// rig is what all tests share: one browser, in which each test has a profile of its own, a demo, and a zoo of targets in every state, which ask
+// the server of the demo. Nobody changes them.
 var rig struct {
-	browser context.Context
-	demo    *daemon
+	browser   context.Context
+	demo, zoo *daemon
 }
 
 func TestMain(m *testing.M) {
@@ -50,6 +49,7 @@ func with(tests func() int) (code int, err error) {
 		// No name has an address: the pages have to do with the daemon alone, and Chromium with itself.
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
 		chromedp.Flag("hide-scrollbars", true),
+		chromedp.DisableGPU,
 	)
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
@@ -67,6 +67,11 @@ func with(tests func() int) (code int, err error) {
 		return 0, err
 	}
 	defer rig.demo.stop()
+	rig.zoo, err = startServe("testdata/zoo.yml")
+	if err != nil {
+		return 0, err
+	}
+	defer rig.zoo.stop()
 	return tests(), nil
 }
 

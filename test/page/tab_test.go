@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -25,6 +26,7 @@ type tab struct {
 	origin string
 
 	mu         sync.Mutex
+	tolerated  string
 	complaints []string
 	foreign    []string
 }
@@ -63,11 +65,8 @@ func open(t *testing.T, origin string) *tab {
 	b := &tab{t: t, ctx: ctx, origin: origin}
 	t.Cleanup(func() {
 		defer cancel()
-		for _, c := range b.heard() {
-			t.Errorf("console: %s", c)
-		}
-		for _, f := range b.foreign {
-			t.Errorf("request to somebody else: %s", f)
+		for _, what := range b.noticed() {
+			t.Errorf("the page must not: %s", what)
 		}
 	})
 	b.must(chromedp.Listen(ctx, b.hear))
@@ -89,6 +88,11 @@ func (b *tab) must(err error) {
 func (b *tab) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	complain := func(complaint string) {
+		if b.tolerated == "" || !strings.Contains(complaint, b.tolerated) {
+			b.complaints = append(b.complaints, complaint)
+		}
+	}
 	switch e := event.(type) {
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning || e.Type == runtime.ConsoleAPICalledTypeAssert {
@@ -96,42 +100,40 @@ func (b *tab) hear(event any) {
 			for _, a := range e.Args {
 				said = append(said, string(a.Value)+a.Description)
 			}
-			b.complaints = append(b.complaints, strings.Join(said, " "))
+			complain(strings.Join(said, " "))
 		}
 	case *runtime.EventExceptionThrown:
-		b.complaints = append(b.complaints, fmt.Sprint(e.ExceptionDetails.Text, " ", e.ExceptionDetails.Exception))
+		complain(fmt.Sprint(e.ExceptionDetails.Text, " ", e.ExceptionDetails.Exception))
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
-			b.complaints = append(b.complaints, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
+			complain(fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
 		}
 	case *network.EventRequestWillBeSent:
 		if u := e.Request.URL; u != b.origin && !strings.HasPrefix(u, b.origin+"/") && !strings.HasPrefix(u, "data:") {
-			b.foreign = append(b.foreign, u)
+			b.foreign = append(b.foreign, "request to somebody else: "+u)
 		}
 	}
 }
 
-// heard gives the complaints so far and forgets them.
-func (b *tab) heard() []string {
+// noticed is all that was held against the page so far.
+func (b *tab) noticed() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := b.complaints
-	b.complaints = nil
-	return out
+	return append(append([]string{}, b.complaints...), b.foreign...)
 }
 
-// forgive takes the complaints so far that say something, as the browser does when the daemon is not there; the test gives the reason.
-func (b *tab) forgive(saying string) (forgiven int) {
-	for _, c := range b.heard() {
-		if strings.Contains(c, saying) {
-			forgiven++
-			continue
-		}
-		b.mu.Lock()
-		b.complaints = append(b.complaints, c)
-		b.mu.Unlock()
-	}
-	return forgiven
+// forget forgets it.
+func (b *tab) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.complaints, b.foreign = nil, nil
+}
+
+// tolerate makes complaints that say something none: the browser complains in the name of a page about every answer that is an error.
+func (b *tab) tolerate(saying string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tolerated = saying
 }
 
 // goTo opens a page of the daemon.
@@ -185,6 +187,17 @@ func (b *tab) shoot(name string, whole bool) {
 	png, err := chromedp.Run(ctx, picture)
 	b.must(err)
 	b.must(os.WriteFile(filepath.Join(*shots, name+".png"), png, 0o600))
+}
+
+// poll waits until something is so.
+func (b *tab) poll(what string, so func() bool) {
+	b.t.Helper()
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(40 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.shoot("failed-"+strings.ReplaceAll(b.t.Name(), "/", "-"), false)
+			b.t.Fatalf("it is not so that %s", what)
+		}
+	}
 }
 
 // until waits until an expression of the page is true.

@@ -3,7 +3,6 @@ package page
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestWhatAPageMustNotDoIsNoticed(t *testing.T) {
@@ -25,29 +24,5 @@ func TestWhatAPageMustNotDoIsNoticed(t *testing.T) {
 			b.poll("it is noticed", func() bool { return strings.Contains(strings.Join(b.noticed(), "\n"), c.noticed) })
 			b.forget()
 		})
-	}
-}
-
-// noticed is all that was held against the page so far.
-func (b *tab) noticed() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return append(append([]string{}, b.complaints...), b.foreign...)
-}
-
-func (b *tab) forget() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.complaints, b.foreign = nil, nil
-}
-
-// poll waits until something is so.
-func (b *tab) poll(what string, so func() bool) {
-	b.t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			b.shoot("failed-"+strings.ReplaceAll(b.t.Name(), "/", "-"), false)
-			b.t.Fatalf("it is not so that %s", what)
-		}
 	}
 }

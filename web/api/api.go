@@ -28,6 +28,8 @@ type Options struct {
 	// Rules are the files of the alerts that come with this program; nil = there are none to be had.
 	Rules  fs.FS
 	Logger *slog.Logger
+	// Panicked, if not nil, is told each panic that was caught.
+	Panicked func(cause any)
 }
 
 // Route is a path and what answers there, whatever the method: a wrong one is told.
@@ -53,7 +55,7 @@ type API struct {
 func New(o *Options) *API {
 	return &API{
 		daemon: o.Daemon, controls: o.Controls, captures: o.Captures, rules: o.Rules, logger: o.Logger,
-		events: newEvents(o.Daemon, o.Logger),
+		events: newEvents(o.Daemon, o.Logger, o.Panicked),
 	}
 }
 

@@ -25,9 +25,10 @@ const (
 
 // events sends what changes to whoever listens. One goroutine, that of run, makes the events; each listener's request has one that writes them.
 type events struct {
-	daemon view.Daemon
-	logger *slog.Logger
-	wake   chan struct{} // nudges run; holds at most one
+	daemon   view.Daemon
+	logger   *slog.Logger
+	panicked func(cause any)
+	wake     chan struct{} // nudges run; holds at most one
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
@@ -38,8 +39,8 @@ type events struct {
 // listener is one reader. The goroutine that makes the events closes its channel when it is dropped or everything is over.
 type listener struct{ events chan []byte }
 
-func newEvents(daemon view.Daemon, logger *slog.Logger) *events {
-	return &events{daemon: daemon, logger: logger, wake: make(chan struct{}, 1), listeners: map[*listener]struct{}{}}
+func newEvents(daemon view.Daemon, logger *slog.Logger, panicked func(cause any)) *events {
+	return &events{daemon: daemon, logger: logger, panicked: panicked, wake: make(chan struct{}, 1), listeners: map[*listener]struct{}{}}
 }
 
 // Run makes events until ctx ends, then ends the answers of all who listen.
@@ -160,6 +161,9 @@ func (e *events) fleet() (ev []byte) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			e.logger.Error("panic", slog.String("component", "events"), slog.Any("err", cause), slog.String("stack", string(debug.Stack())))
+			if e.panicked != nil {
+				e.panicked(cause)
+			}
 			ev = nil
 		}
 	}()

@@ -233,7 +233,7 @@ func TestASlowReaderIsDropped(t *testing.T) {
 // The channel of one who does not keep up is closed before its deadline; then its answer ends as soon as it is read again.
 func TestAReaderThatFallsBehindIsLetGo(t *testing.T) {
 	t.Parallel()
-	e := newEvents(&daemon{}, nil)
+	e := newEvents(&daemon{}, nil, nil)
 	l, err := e.join()
 	if err != nil {
 		t.Fatal(err)

@@ -310,7 +310,8 @@
       show();
       soon();
     };
-    for (const name of ["targets", "failure", "reload"]) events.addEventListener(name, soon);
+    for (const name of ["targets", "failure"]) events.addEventListener(name, () => $("#missing") || soon());
+    events.addEventListener("reload", soon); // which may bring back a target that is missing
     events.onerror = () => {
       show();
       soon();
@@ -322,6 +323,7 @@
     again(rhythm());
   });
 
+  document.body.classList.add("scripted");
   readHash();
   arrange(main);
   clock();

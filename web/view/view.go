@@ -221,18 +221,19 @@ type Collector struct {
 
 // DiscoverySet is one entry under target_discovery.
 type DiscoverySet struct {
-	Name    string     `json:"name"`
-	Targets []string   `json:"targets"`
-	Dropped []Dropped  `json:"dropped"`
-	Groups  int        `json:"groups"`
-	Last    *time.Time `json:"last_refresh,omitempty"`
-	Error   string     `json:"last_error,omitempty"`
+	Name         string     `json:"name"`
+	Targets      []string   `json:"targets"`
+	Dropped      []Dropped  `json:"dropped"`       // some of them
+	DroppedCount int        `json:"dropped_count"` // of all
+	Groups       int        `json:"groups"`
+	Last         *time.Time `json:"last_refresh,omitempty"`
+	Error        string     `json:"last_error,omitempty"`
 }
 
 // Dropped is what was discovered and is not used.
 type Dropped struct {
 	Address string            `json:"address"`
-	Labels  map[string]string `json:"labels"` // as discovered
+	Labels  map[string]string `json:"labels"` // as discovered, credentials hidden
 	Reason  string            `json:"reason"`
 	Detail  string            `json:"detail,omitempty"`
 }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
+)
+
+func TestEachPhaseHasItsOwnClasses(t *testing.T) {
+	t.Parallel()
+	cut := &member{group: "cut", ill: &fault{class: metrics.ErrTruncated, edges: []metrics.ErrorClass{metrics.ErrConnect}}}
+	slow := &member{group: "slow", ill: &fault{}}
+	healthy := &member{group: "healthy"}
+	failed := func(class metrics.ErrorClass) count { return count{failed: map[metrics.ErrorClass]float64{class: 1}} }
+	both := failed(metrics.ErrTruncated)
+	both.succeeded = 1
+	for name, test := range map[string]struct {
+		of    *member
+		in    phase
+		count count
+		wrong bool
+	}{
+		"a fault has its class":                      {cut, ill, failed(metrics.ErrTruncated), false},
+		"and no other one":                           {cut, ill, failed(metrics.ErrConnect), true},
+		"nothing succeeds with it":                   {cut, ill, both, true},
+		"something has to fail":                      {cut, ill, count{}, true},
+		"its edges have more classes":                {cut, onset, failed(metrics.ErrConnect), false},
+		"but not all":                                {cut, relief, failed(metrics.ErrParse), true},
+		"what ran at its edges may succeed":          {cut, relief, both, false},
+		"it is over when it is over":                 {cut, well, both, true},
+		"and then requests succeed":                  {cut, well, count{}, true},
+		"what is only slow does not fail":            {slow, ill, failed(metrics.ErrTimeoutTotal), true},
+		"it succeeds":                                {slow, ill, count{succeeded: 1}, false},
+		"what is well never fails":                   {healthy, onset, both, true},
+		"arrivals are not dropped":                   {healthy, well, count{succeeded: 1, dropped: map[metrics.DropReason]float64{metrics.DropInFlight: 1}}, true},
+		"only where this machine has not kept up is": {healthy, well, count{succeeded: 1, dropped: map[metrics.DropReason]float64{metrics.DropSchedulerLate: 1}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &seen{}
+			s.judgeGroup(test.of, test.in, &test.count, false)
+			if got := len(s.wrong) > 0; got != test.wrong {
+				t.Errorf("wrong: %v, want %v", errors.Join(s.wrong...), test.wrong)
+			}
+		})
+	}
+}
+
+func TestAMachineThatStandsStillExcusesLimitsOnly(t *testing.T) {
+	t.Parallel()
+	ill, healthy := &member{group: "cut", ill: &fault{class: metrics.ErrTruncated}}, &member{group: direct}
+	for class, want := range map[metrics.ErrorClass][2]bool{metrics.ErrTimeoutIdle: {true, false}, metrics.ErrConnect: {false, false}} {
+		for i, m := range []*member{ill, healthy} {
+			s := &seen{}
+			s.judgeGroup(m, onset, &count{failed: map[metrics.ErrorClass]float64{class: 1}}, true)
+			if excused := s.wrong == nil; excused != want[i] {
+				t.Errorf("%s of %s: excused is %v", class, m.group, excused)
+			}
+		}
+	}
+	late := map[string]*count{direct: {dropped: map[metrics.DropReason]float64{metrics.DropSchedulerLate: 1}}}
+	if !stoodStill(late) || stoodStill(map[string]*count{direct: {}, "cut": {failed: map[metrics.ErrorClass]float64{metrics.ErrParse: 1}}}) {
+		t.Error("it is not seen whether the machine stood still")
+	}
+}
+
+func TestTheFleetHasAllFaultsAndTargetsThatAreWell(t *testing.T) {
+	t.Parallel()
+	const targets = 300
+	of := map[string]int{}
+	for _, m := range fleet(targets) {
+		of[m.group]++
+		if groupOf(m.name) != m.group {
+			t.Errorf("%s is of group %s", m.name, m.group)
+		}
+	}
+	sum := 0
+	for _, n := range of {
+		sum += n
+	}
+	if sum != targets || len(of) != len(faults)+2 || of[direct] < targets/5 || of[proxied] == 0 {
+		t.Errorf("%d targets: %v", sum, of)
+	}
+}
+
+func TestEachClassThatANetworkOrAServerCanCauseIsOfAFault(t *testing.T) {
+	t.Parallel()
+	// What answers say is checked elsewhere, and this program's own faults are none of the network.
+	covered := map[metrics.ErrorClass]bool{metrics.ErrContentCheck: true, metrics.ErrClientInternal: true}
+	for i := range faults {
+		covered[faults[i].class] = true
+	}
+	var missing []string
+	for _, class := range metrics.ErrorClasses {
+		if !covered[class] {
+			missing = append(missing, string(class))
+		}
+	}
+	if missing != nil {
+		t.Errorf("no fault gives %s", strings.Join(missing, ", "))
+	}
+}
