@@ -1,10 +1,6 @@
 package capture
 
-import (
-	"bytes"
-
-	"github.com/aiperf-exporter/aiperf-exporter/secret"
-)
+import "github.com/aiperf-exporter/aiperf-exporter/secret"
 
 // Redactor knows the secrets of the configuration: *secret.Redactor.
 type Redactor interface {
@@ -16,7 +12,7 @@ type Redactor interface {
 // lengths, and with them the places where reads ended, stay what they were.
 func (c *Capture) redact(r Redactor, request, answer map[string][]string) {
 	c.RequestHeader, c.Header = redactHeader(r, request), redactHeader(r, answer)
-	blotFields(c.RequestBody)
+	secret.BlotFields(c.RequestBody)
 	r.Blot(c.RequestBody)
 	r.Blot(c.Body)
 	c.URL, c.Detail = blotted(r, c.URL), blotted(r, c.Detail)
@@ -39,36 +35,4 @@ func redactHeader(r Redactor, header map[string][]string) map[string][]string {
 		out[name] = shown
 	}
 	return out
-}
-
-// maxFieldName is the longest name of a field that is looked at.
-const maxFieldName = 64
-
-// blotFields writes over texts in the JSON of a request whose names say that they are secrets: what users pass on to the server may hold a
-// credential that nobody declared as one. In a prompt quotes are escaped, so that it holds no fields.
-func blotFields(body []byte) {
-	for at := 0; ; {
-		next := bytes.Index(body[at:], []byte(`":"`)) // as this program writes it
-		if next < 0 {
-			return
-		}
-		end := at + next
-		at = end + len(`":"`)
-		begin := bytes.LastIndexByte(body[max(0, end-maxFieldName-1):end], '"')
-		if begin < 0 {
-			continue
-		}
-		name := body[max(0, end-maxFieldName-1)+begin+1 : end]
-		if !secret.SensitiveHeader(string(name)) {
-			continue
-		}
-		for at < len(body) && body[at] != '"' {
-			if body[at] == '\\' && at+1 < len(body) {
-				body[at] = '*'
-				at++
-			}
-			body[at] = '*'
-			at++
-		}
-	}
 }

@@ -58,6 +58,7 @@ type Config struct {
 	ofTarget map[string]*secret.Source // by target, or by module as moduleOwner has it: api_key and api_key_file
 	ofSet    map[string]*secret.Source // by discovery set: those of its template
 	redactor *secret.Redactor
+	ofFiles  *secret.Redactor // without what was discovered
 }
 
 // frame is the file as users write it: what Config holds, and the defaults that are merged under every target.

@@ -33,7 +33,25 @@ func (c *Config) WithDiscovered(sets []discovery.Set) (*Config, []discovery.Drop
 			a.set(config, sets[at].Targets)
 		}
 	}
+	out.redactor = c.ofFiles.With(out.discoveredSecrets()...)
 	return &out, a.dropped
+}
+
+// discoveredSecrets are the parameters of URLs that are secrets by their names, and came with labels.
+func (c *Config) discoveredSecrets() []*secret.Source {
+	var out []*secret.Source
+	for i := range c.Targets {
+		t := &c.Targets[i]
+		if t.Source == "" {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(t.Endpoint.URLParams)) {
+			if secret.SensitiveHeader(name) {
+				out = append(out, secret.Literal("", secret.Secret(t.Endpoint.URLParams[name])))
+			}
+		}
+	}
+	return out
 }
 
 // admission decides which discovered targets are used.

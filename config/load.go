@@ -36,6 +36,7 @@ func Load(opts Options) (*Config, error) {
 		config.OTLP.ForgetIdleCertificates()
 	}
 	config.redactor = &secret.Redactor{}
+	config.ofFiles = config.redactor
 	config.addSecrets(l.checker.secrets, opts.Previous)
 	problems = append(config.decodeClients(), config.decodeDiscovery()...)
 	problems = append(problems, config.validate()...)

@@ -5,10 +5,12 @@ package discovery
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
 )
 
 const (
@@ -231,6 +233,10 @@ func TestAClusterThatRefusesConnectionsIsAnErrorUntilItIsBack(t *testing.T) {
 	found := d.await(t, "an error", func(found []Set) bool { return found[0].LastError != "" })
 	if !names("10.0.0.1:8000")(found) {
 		t.Errorf("got %+v", found[0].Targets)
+	}
+	families, err := d.registry.Gather()
+	if err != nil || !slices.ContainsFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == "prometheus_sd_kubernetes_http_request_total" }) {
+		t.Errorf("requests to the cluster are not counted, %v", err)
 	}
 	back()
 	d.await(t, "no error", func(found []Set) bool { return found[0].LastError == "" })

@@ -1,6 +1,11 @@
 package history
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
+)
 
 const (
 	// maxBody bounds what is kept of a request's and of an answer's body.
@@ -13,6 +18,13 @@ const (
 
 // bodies are what was asked and answered; "" = it is not kept.
 type bodies struct{ prompt, answer string }
+
+// asked is the beginning of a request's body, without secrets either in the fields that are called like one.
+func (h *History) asked(raw []byte) string {
+	raw = bytes.Clone(raw[:min(len(raw), maxBody+maxSecret+1)]) // others see the tape, too
+	secret.BlotFields(raw)
+	return h.body(raw)
+}
 
 // body is the beginning of a body without secrets.
 func (h *History) body(raw []byte) string {

@@ -131,7 +131,7 @@ func (h *History) Finished(name string, r *metrics.Record, m *metrics.Measures, 
 	config := h.config.Load()
 	var said bodies
 	if config.KeepBodies && r.Tape != nil {
-		said = bodies{h.body(r.Tape.RequestBody), h.body(r.Tape.Body)}
+		said = bodies{h.asked(r.Tape.RequestBody), h.body(r.Tape.Body)}
 	}
 	if h.bytes.Add(t.finished(r, m, verdicts, config.Records, said)) > h.limit {
 		h.makeRoom()

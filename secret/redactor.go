@@ -28,6 +28,16 @@ func (r *Redactor) Add(sources ...*Source) {
 	r.sources = append(r.sources, sources...)
 }
 
+// With is a redactor that knows the values of more sources; r itself, if there are none.
+func (r *Redactor) With(more ...*Source) *Redactor {
+	if len(more) == 0 {
+		return r
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return &Redactor{sources: slices.Concat(r.sources, more)}
+}
+
 // Redact gives text with each secret of at least 8 bytes replaced by Mask, however it is spelled.
 func (r *Redactor) Redact(text string) string {
 	if len(text) < minRedactedBytes {

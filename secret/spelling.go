@@ -17,6 +17,8 @@ func spellings(word string) []string {
 	forms := []string{
 		word, url.QueryEscape(word), url.PathEscape(word), strings.ReplaceAll(url.QueryEscape(word), "+", "%20"),
 		strings.TrimPrefix(url.UserPassword("", word).String(), ":"), escaped(word, true), escaped(word, false), html.EscapeString(word),
+		// A server that quotes a body or a URL escapes what was escaped.
+		escaped(escaped(word, true), true), escaped(escaped(word, false), false), url.QueryEscape(url.QueryEscape(word)),
 	}
 	for _, form := range forms {
 		forms = append(forms, strings.ReplaceAll(form, "/", `\/`), percent.ReplaceAllStringFunc(form, strings.ToLower))

@@ -160,11 +160,11 @@ func TestURLsInATextKeepWhatIsPublic(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`Get "http://sd.example/t?sig=a%2Fb": dial tcp 127.0.0.1:1: connection refused`: `Get "http://sd.example/t?sig=<redacted>": dial tcp 127.0.0.1:1: connection refused`,
-		"see https://u:p@a.example/x, or http://b.example:80/y.":                         "see https://a.example/x, or http://b.example:80/y.",
-		"redis://:hunter@a:1/0 and mailto:me@b.example":                                  "redis://a:1/0 and mailto:me@b.example",
-		"http://a.example/%zz?secret":                                                     "<redacted>",
-		"http://a.example/?sig=<redacted>&key=<secret>, once more": "http://a.example/?sig=<redacted>&key=<redacted> once more",
-		"no URL: a://":                                                                    "no URL: a://",
+		"see https://u:p@a.example/x, or http://b.example:80/y.":                        "see https://a.example/x, or http://b.example:80/y.",
+		"redis://:hunter@a:1/0 and mailto:me@b.example":                                 "redis://a:1/0 and mailto:me@b.example",
+		"http://a.example/%zz?secret":                                                   "<redacted>",
+		"http://a.example/?sig=<redacted>&key=<secret>, once more":                      "http://a.example/?sig=<redacted>&key=<redacted> once more",
+		"no URL: a://": "no URL: a://",
 	} {
 		if got := RedactURLs(text); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)

@@ -48,8 +48,10 @@ var faults = []fault{
 	{name: "closed-without-answer", class: metrics.ErrTruncated, toxic: &toxic{Type: "limit_data", Attributes: map[string]int{"bytes": 0}}},
 	{name: "closed-after-a-silence", class: metrics.ErrTruncated, toxic: &toxic{Type: "timeout", Attributes: map[string]int{"timeout": 500}}},
 	{name: "reset-by-the-answer", class: metrics.ErrTruncated, edges: taken, toxic: &toxic{Type: "reset_peer", Attributes: map[string]int{"timeout": 0}}},
-	{name: "reset-by-the-request", class: metrics.ErrTruncated,
-		toxic: &toxic{Type: "reset_peer", Stream: "upstream", Attributes: map[string]int{"timeout": 0}}},
+	{
+		name: "reset-by-the-request", class: metrics.ErrTruncated,
+		toxic: &toxic{Type: "reset_peer", Stream: "upstream", Attributes: map[string]int{"timeout": 0}},
+	},
 	{name: "no-http", class: metrics.ErrParse, script: say("220 mail.example.com ESMTP ready\r\n")},
 	{name: "redirect", class: metrics.ErrHTTP3xx, script: answer("307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/", "text/plain", "elsewhere")},
 	{name: "not-found", class: metrics.ErrHTTP4xx, script: answer("404 Not Found", "application/json", `{"error":{"message":"no such model"}}`)},

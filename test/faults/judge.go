@@ -28,7 +28,7 @@ func (s *seen) judgeGroup(m *member, p phase, c *count, stood bool) {
 	for reason, n := range c.dropped {
 		// A machine that stands still makes this process miss arrivals, and its twin, too.
 		if reason != metrics.DropSchedulerLate {
-			s.complain("%s: %v arrivals dropped as %s", m.group, n, reason)
+			s.complainf("%s: %v arrivals dropped as %s", m.group, n, reason)
 		}
 	}
 	may := allowed(m.ill, p)
@@ -37,14 +37,19 @@ func (s *seen) judgeGroup(m *member, p phase, c *count, stood bool) {
 	}
 	for class, n := range c.failed {
 		if !slices.Contains(may, class) {
-			s.complain("%s: %v requests failed as %s, may as %v", phaseNames[p]+" "+m.group, n, class, may)
+			s.complainf("%s: %v requests failed as %s, may as %v", phaseNames[p]+" "+m.group, n, class, may)
 		}
 	}
+	s.judgeSuccesses(m, p, c)
+}
+
+// judgeSuccesses checks that requests succeed when they should, and only then.
+func (s *seen) judgeSuccesses(m *member, p phase, c *count) {
 	switch broken := m.ill != nil && m.ill.class != ""; {
 	case p == ill && broken && (c.succeeded > 0 || c.failures() == 0):
-		s.complain("%s: %v requests succeeded and %v failed while it was ill", m.group, c.succeeded, c.failures())
+		s.complainf("%s: %v requests succeeded and %v failed while it was ill", m.group, c.succeeded, c.failures())
 	case (p == well || p == ill && !broken) && c.succeeded == 0:
-		s.complain("%s: no request succeeded in the phase %q", m.group, phaseNames[p])
+		s.complainf("%s: no request succeeded in the phase %q", m.group, phaseNames[p])
 	}
 }
 
@@ -77,22 +82,22 @@ func (s *seen) judge() {
 	s.judgeSchedule()
 	s.judgeMemory()
 	if n := s.after.f.Sum("aiperf_exporter_panics_total", nil); n > 0 {
-		s.complain("%v panics", n)
+		s.complainf("%v panics", n)
 	}
 	if n := s.after.f.Sum("aiperf_exporter_config_reloads_total", scrape.Labels{"result": "success"}); n != float64(s.reloads) {
-		s.complain("%v reloads succeeded, want %d", n, s.reloads)
+		s.complainf("%v reloads succeeded, want %d", n, s.reloads)
 	}
 	ended := s.after.f.By("aiperf_requests_total", "target", nil)
 	for target, n := range s.after.f.By("aiperf_arrivals_sent_total", "target", nil) {
 		if n != ended[target] {
-			s.complain("%s: %v requests were sent, and %v have ended", target, n, ended[target])
+			s.complainf("%s: %v requests were sent, and %v have ended", target, n, ended[target])
 		}
 	}
 	for _, group := range []string{direct, proxied} {
 		told, twin := s.delays(0, group), s.delays(1, group)
 		// Whoever has to wait for a request of a target that is ill, waits until its limit.
 		if limit := connectLimit.Seconds(); scrape.Quantile(told, 1) >= limit && scrape.Quantile(twin, 1) < limit {
-			s.complain("%s: a request left %v s late, none of the twin more than %v s", group, scrape.Quantile(told, 1), scrape.Quantile(twin, 1))
+			s.complainf("%s: a request left %v s late, none of the twin more than %v s", group, scrape.Quantile(told, 1), scrape.Quantile(twin, 1))
 		}
 	}
 }
@@ -104,7 +109,7 @@ func (s *seen) judgeSchedule() {
 	want := s.rig.options.rate / float64(len(s.rig.fleet)) * to.at.Sub(from.at).Seconds()
 	for _, m := range s.rig.fleet {
 		if got := now[m.name] - before[m.name]; math.Abs(got-want) > arrivalTolerance {
-			s.complain("%s: %v arrivals, want %.1f", m.name, got, want)
+			s.complainf("%s: %v arrivals, want %.1f", m.name, got, want)
 		}
 	}
 }
@@ -114,18 +119,18 @@ func (s *seen) judgeMemory() {
 	for _, name := range []string{"go_goroutines", "process_open_fds"} {
 		before, after := s.before.f.Sum(name, nil), s.after.f.Sum(name, nil)
 		if after > max(before*restTolerance, before+2) {
-			s.complain("%s: %v at rest before the faults, %v after them", name, before, after)
+			s.complainf("%s: %v at rest before the faults, %v after them", name, before, after)
 		}
 	}
 	if s.captures > capturesSize || s.captures == 0 {
-		s.complain("captures took %v bytes, want some and at most %d", s.captures, capturesSize)
+		s.complainf("captures took %v bytes, want some and at most %d", s.captures, capturesSize)
 	}
 	if s.history > historySize || s.history == 0 {
-		s.complain("the history took %v bytes, want some and at most %d", s.history, historySize)
+		s.complainf("the history took %v bytes, want some and at most %d", s.history, historySize)
 	}
 	for name, values := range map[string][]float64{"heap": s.heaps, "resident memory": s.resident} {
 		if half := len(values) / 2; half > 0 && mean(values[len(values)-half:]) > growth*mean(values[:half]) {
-			s.complain("%s: %v in the first half, %v in the second", name, values[:half], values[len(values)-half:])
+			s.complainf("%s: %v in the first half, %v in the second", name, values[:half], values[len(values)-half:])
 		}
 	}
 }

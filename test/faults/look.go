@@ -29,8 +29,8 @@ func (e *exporter) look(ctx context.Context, heap bool) (l look, err error) {
 		if !heap {
 			break
 		}
-		text, err := scrape.Bytes(ctx, e.url+"/debug/pprof/heap?gc=1&debug=1", "text/plain")
-		if err != nil {
+		var text []byte
+		if text, err = scrape.Bytes(ctx, e.url+"/debug/pprof/heap?gc=1&debug=1", "text/plain"); err != nil {
 			return l, err
 		}
 		found := heapAlloc.FindSubmatch(text)

@@ -189,7 +189,7 @@ func (s *seen) bounded(l *look) {
 	queued := l.f.By("aiperf_inflight_requests", "target", scrape.Labels{"phase": "queued"})
 	for target, n := range l.f.By("aiperf_arrivals_total", "target", nil) {
 		if sum := sent[target] + dropped[target] + queued[target]; n != sum {
-			s.complain("%s: of %v arrivals %v are accounted for", target, n, sum)
+			s.complainf("%s: of %v arrivals %v are accounted for", target, n, sum)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func (s *seen) count(p phase, from, to *[2]look) {
 	}
 }
 
-func (s *seen) complain(format string, args ...any) {
+func (s *seen) complainf(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Errorf(format, args...))
 }
 

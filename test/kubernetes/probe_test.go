@@ -21,7 +21,7 @@ func TestTheProbeOfPrometheusOperatorAsksAsItIsDocumented(t *testing.T) {
 	define(t, installed+"/crds/monitoring.coreos.com_probes.yaml")
 	n, servers := newNamespace(t, "probe"), replicas(t, 1)
 	e := serve(t, fmt.Sprintf(`
-modules: {chat: {workload: short}}
+modules: {chat: {model: truth, endpoint: {type: chat}, workload: short}}
 probe: {allowed_targets: [%s]}
 `, servers[0].ip))
 	text := documented(t, "../../docs/probe.md", "kind: Probe\n")
