@@ -85,7 +85,9 @@ func TestLabelsBecomeATarget(t *testing.T) {
 	}
 	want := view{
 		"pod-0", "fleet", "https://10.0.0.1:8000", "Qwen/Qwen3-8B", "completions", "long", "rush", "https://10.0.0.1:8000/stats",
-		map[string]string{"v": "1", "api-version": "2"}, map[string]string{"team": "ml", "tier": "2", "zone": "z1"}, 7 * time.Second,
+		map[string]string{"v": "1", "api-version": "2"},
+		map[string]string{"team": "ml", "tier": "2", "zone": "z1"},
+		7 * time.Second,
 	}
 	shown := view{
 		got.Name, got.Source, got.URL.Reveal(), got.Model, string(got.Endpoint.Type), got.Workload, got.Load, got.Server.MetricsURL.Reveal(),
@@ -322,8 +324,14 @@ func TestSecretsOfDiscoveryAppearNowhere(t *testing.T) {
 // FuzzWithDiscovered gives arbitrary labels. Whatever they say, what is used can be sent to, and what is not used says why.
 func FuzzWithDiscovered(f *testing.F) {
 	for _, seed := range [][4]string{
-		{"a", "h:80", "zone", "z1"}, {"", "http://h/v1", "__param_x", "y"}, {"x", "[::1]:80", "__metrics_path__", "a?b#c"}, {"static", "h", "job", "x"},
-		{"a b", "joe:x@h", "\xff", "\x00"}, {"a", "h", "__endpoint_type__", "raw"}, {"a", "h", "__scheme__", "HTTPS"}, {"a", "h", "__load__", "rush"},
+		{"a", "h:80", "zone", "z1"},
+		{"", "http://h/v1", "__param_x", "y"},
+		{"x", "[::1]:80", "__metrics_path__", "a?b#c"},
+		{"static", "h", "job", "x"},
+		{"a b", "joe:x@h", "\xff", "\x00"},
+		{"a", "h", "__endpoint_type__", "raw"},
+		{"a", "h", "__scheme__", "HTTPS"},
+		{"a", "h", "__load__", "rush"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}

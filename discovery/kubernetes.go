@@ -20,7 +20,7 @@ type KubernetesConfig = kubernetes.SDConfig
 
 // ofKubernetes are the mechanisms that only this build has.
 func (m *Mechanisms) ofKubernetes() sd.Configs {
-	var out sd.Configs
+	out := make(sd.Configs, 0, len(m.Kubernetes)+len(m.InferencePools))
 	for i := range m.Kubernetes {
 		out = append(out, &m.Kubernetes[i])
 	}

@@ -64,7 +64,7 @@ type poolNamespace struct {
 
 // complain logs what is wrong under the name of the namespace, by which an answer of it ends that.
 func (n *poolNamespace) complain(message string, err error) {
-	n.logger.Error(message, slog.String("path", n.source), slog.Any("err", err))
+	n.logger.Error(message, slog.String("path", n.source), slog.Any("err", err)) //nolint:sloglint // by its caller
 }
 
 func (n *poolNamespace) run(ctx context.Context, up chan<- []*targetgroup.Group) {
@@ -141,7 +141,7 @@ func (n *poolNamespace) kind(ctx context.Context) (schema.GroupVersionResource, 
 
 // watch makes the informers of a kind of pools and of pods; gone is called if the cluster does not have the kind any more.
 func (n *poolNamespace) watch(ctx context.Context, kind schema.GroupVersionResource, gone func()) error {
-	n.pools, n.pods = n.informer(kind), n.informer(podKind)
+	n.pools, n.pods = n.informer(kind), n.informer(podKind())
 	mark := cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { poke(n.dirty) }, UpdateFunc: func(any, any) { poke(n.dirty) }, DeleteFunc: func(any) { poke(n.dirty) },
 	}
@@ -189,7 +189,9 @@ func (n *poolNamespace) informer(kind schema.GroupVersionResource) cache.SharedI
 }
 
 // podKind is how a client that knows no types names pods.
-var podKind = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+func podKind() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+}
 
 // toPod keeps of a pod what its type knows, without what wrote it: the larger half of every object.
 // It runs on a goroutine of the library's: whatever the object is, it is an error at most.

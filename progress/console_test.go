@@ -195,7 +195,7 @@ func shown(t *testing.T, options Options, length time.Duration) string {
 		p := New(Plan{Targets: []string{"one"}, Duration: length})
 		d := p.Show(options)
 		for range int(length / time.Second) {
-			<-time.After(time.Second) // of the bubble
+			<-time.NewTimer(time.Second).C // of the bubble
 			p.Finished("one", request(metrics.Success, ""), ttft(0.1), nil)
 		}
 		d.End()

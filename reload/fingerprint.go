@@ -28,7 +28,7 @@ func hashFile(w io.Writer, name string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	_, err = io.Copy(w, io.LimitReader(f, maxFileBytes))
 	return err
 }

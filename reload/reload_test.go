@@ -27,7 +27,7 @@ type rig struct {
 	refreshed chan struct{}
 
 	mu       sync.Mutex
-	print    string
+	contents string
 	err      error
 	hold     chan struct{} // an attempt waits until it is closed; nil = it does not
 	attempts int
@@ -36,7 +36,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{ticks: make(chan time.Time), refreshed: make(chan struct{}, 1), print: "first"}
+	r := &rig{ticks: make(chan time.Time), refreshed: make(chan struct{}, 1), contents: "first"}
 	work := func(summary reload.Summary) func(context.Context) (reload.Summary, error) {
 		return func(ctx context.Context) (reload.Summary, error) {
 			r.mu.Lock()
@@ -58,7 +58,7 @@ func newRig(t *testing.T) *rig {
 		Fingerprint: func() string {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			return r.print
+			return r.contents
 		},
 		Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Done: func(result reload.Result) {
@@ -66,7 +66,7 @@ func newRig(t *testing.T) *rig {
 			defer r.mu.Unlock()
 			r.told = append(r.told, result)
 		},
-	}, r.print)
+	}, r.contents)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -169,8 +169,8 @@ func TestARequestIsToldWhatIsWrong(t *testing.T) {
 func TestFilesAreTakenWhenTheirContentHasChangedAndBrokenOnesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		tick := func(print string, err error) {
-			r.set(func(r *rig) { r.print, r.err = print, err })
+		tick := func(contents string, err error) {
+			r.set(func(r *rig) { r.contents, r.err = contents, err })
 			r.ticks <- time.Now()
 			synctest.Wait()
 		}
@@ -222,7 +222,7 @@ func TestWhatIsDiscoveredIsTriedAgainUntilItIsInEffect(t *testing.T) {
 			return r.attempts
 		}
 		pass := func(d time.Duration) {
-			<-time.After(d)
+			<-time.NewTimer(d).C
 			synctest.Wait()
 		}
 		broken := func(err error) { r.set(func(r *rig) { r.err = err }) }

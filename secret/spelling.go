@@ -37,10 +37,10 @@ func spellings(word string) []string {
 var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
 
 // escaped is the word as JSON has it between quotes.
-func escaped(word string, html bool) string {
+func escaped(word string, forHTML bool) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(html)
+	encoder.SetEscapeHTML(forHTML)
 	if encoder.Encode(word) != nil {
 		return word // strings can always be encoded
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -38,7 +39,7 @@ func contained(next http.Handler, panicked func(cause any)) http.Handler {
 			if cause == nil {
 				return
 			}
-			if cause != http.ErrAbortHandler && panicked != nil { // that one is wanted
+			if err, _ := cause.(error); !errors.Is(err, http.ErrAbortHandler) && panicked != nil { // that one is wanted
 				panicked(cause)
 			}
 			panic(cause)

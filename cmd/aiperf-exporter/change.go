@@ -59,7 +59,7 @@ func (e *engine) apply(ctx context.Context, c *config.Config, loaded time.Time) 
 	planned, failed := make(chan *change), make(chan error, 1)
 	go func() {
 		defer e.planning.Unlock()
-		ch, err := e.plan(c, loaded)
+		ch, err := e.plan(c, loaded) //nolint:contextcheck // clients are made for longer than the plan takes
 		if err != nil {
 			failed <- err
 			return

@@ -24,7 +24,7 @@ func TestAPanicWhileAConfigurationIsTakenIsAnError(t *testing.T) {
 	}
 	t.Cleanup(func() { e.close(slog.New(slog.DiscardHandler)) })
 	t.Cleanup(e.generator.Close)
-	if err := e.contained(func() error { panic("a file that nobody has thought of") }); err == nil {
+	if err = e.contained(func() error { panic("a file that nobody has thought of") }); err == nil {
 		t.Error("no error")
 	}
 	families, err := e.Gather()

@@ -109,7 +109,7 @@ func (e *engine) build(c *config.Config, gc *generator.Config, watchers watchers
 	if err != nil {
 		return fmt.Errorf("discovery: %w", err)
 	}
-	if err := e.buildOthers(c, gc.Targets, watchers); err != nil {
+	if err = e.buildOthers(c, gc.Targets, watchers); err != nil {
 		return err
 	}
 	measuring := e.component("generator")

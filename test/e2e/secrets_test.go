@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -176,9 +177,7 @@ func (l *leak) ask(t *testing.T, method, path string, header http.Header) (int, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	r.SetBasicAuth(user, plant("webpass"))
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
@@ -282,7 +281,8 @@ func (l *leak) everywhere(t *testing.T) {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal([]byte(list[strings.Index(list, "\r\n\r\n")+1:][strings.Index(list[strings.Index(list, "\r\n\r\n")+1:], "{"):]), &captures); err != nil {
+	_, body, _ := strings.Cut(list, "\r\n\r\n")
+	if err := json.Unmarshal([]byte(body[max(0, strings.IndexByte(body, '{')):]), &captures); err != nil {
 		t.Errorf("%v in %s", err, list)
 	}
 	if len(captures.Data) < 20 {
@@ -370,11 +370,13 @@ func TestNoSecretIsShownAnywhere(t *testing.T) {
 	}{
 		"logfmt": {
 			"otlp: {enabled: true, insecure: true, endpoint: RECEIVER, interval: 1s, headers: {x-tenant: %[otlp]s}, headers_file: otlp.txt, traces: {enabled: true, ratio: 1}}\n",
-			nil, []string{"otlp", "otlpfile"},
+			nil,
+			[]string{"otlp", "otlpfile"},
 		},
 		"json": {
 			"otlp: {enabled: true, insecure: true, endpoint: RECEIVER, interval: 1s}\n",
-			[]string{"OTEL_EXPORTER_OTLP_HEADERS=x-tenant=" + url.PathEscape(plant("otlpenv"))}, []string{"otlpenv"},
+			[]string{"OTEL_EXPORTER_OTLP_HEADERS=x-tenant=" + url.PathEscape(plant("otlpenv"))},
+			[]string{"otlpenv"},
 		},
 	} {
 		t.Run(format, func(t *testing.T) {

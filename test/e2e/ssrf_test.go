@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -82,8 +83,7 @@ func (e exporter) probed(t *testing.T, query url.Values, header http.Header) (in
 func TestAProbeTouchesNobodyItMayNot(t *testing.T) {
 	t.Parallel()
 	four, six := setTrap(t, "127.0.0.1:0"), setTrap(t, "[::1]:0")
-	var allowed *peer
-	allowed = startPeer(t, func(w http.ResponseWriter, r *http.Request, q *question) {
+	allowed := startPeer(t, func(w http.ResponseWriter, r *http.Request, q *question) {
 		var code int
 		if n, _ := fmt.Sscanf(r.URL.Path, "/redirect/%d", &code); n == 1 {
 			http.Redirect(w, r, "http://127.0.0.1:"+four.port+"/v1/chat/completions", code)
@@ -294,9 +294,7 @@ func fetched(t *testing.T, method, address string, header http.Header) answered 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
@@ -402,13 +400,37 @@ func (e exporter) tellsHowToBeUsed(t *testing.T) {
 		noStore bool
 	}
 	reads := []place{
-		{"/", 200, false}, {"/targets/one", 200, false}, {"/targets/nobody", 404, false}, {"/page.js", 200, false}, {"/style.css", 200, false}, {"/config", 200, true},
-		{"/metrics", 200, false}, {"/-/healthy", 200, false}, {"/-/ready", 200, false}, {"/api/v1/targets", 200, true}, {"/api/v1/targets/one", 200, true},
-		{"/api/v1/targets/one/records", 200, true}, {"/api/v1/status/config", 200, true}, {"/api/v1/status/flags", 200, true}, {"/api/v1/captures", 200, true},
-		{"/api/v1/captures/none", 404, true}, {"/api/v1/discovery", 200, true}, {"/api/v1/collectors", 200, true}, {"/api/v1/alerts/preview", 200, true},
-		{"/api/v1/events", 200, true}, {"/api/v1/targets?x=1", 400, true}, {"/probe?target=one", 200, true}, {"/probe", 400, true}, {"/debug/pprof/cmdline", 200, true},
-		{"/nothing", 404, false}, {"/metrics/", 404, false}, {"/api/v1/nothing", 404, true}, {"/api/v2/targets", 404, false}, {"/-/nothing", 404, false},
-		{"/targets/", 404, false}, {"/config/x", 404, false},
+		{"/", 200, false},
+		{"/targets/one", 200, false},
+		{"/targets/nobody", 404, false},
+		{"/page.js", 200, false},
+		{"/style.css", 200, false},
+		{"/config", 200, true},
+		{"/metrics", 200, false},
+		{"/-/healthy", 200, false},
+		{"/-/ready", 200, false},
+		{"/api/v1/targets", 200, true},
+		{"/api/v1/targets/one", 200, true},
+		{"/api/v1/targets/one/records", 200, true},
+		{"/api/v1/status/config", 200, true},
+		{"/api/v1/status/flags", 200, true},
+		{"/api/v1/captures", 200, true},
+		{"/api/v1/captures/none", 404, true},
+		{"/api/v1/discovery", 200, true},
+		{"/api/v1/collectors", 200, true},
+		{"/api/v1/alerts/preview", 200, true},
+		{"/api/v1/events", 200, true},
+		{"/api/v1/targets?x=1", 400, true},
+		{"/probe?target=one", 200, true},
+		{"/probe", 400, true},
+		{"/debug/pprof/cmdline", 200, true},
+		{"/nothing", 404, false},
+		{"/metrics/", 404, false},
+		{"/api/v1/nothing", 404, true},
+		{"/api/v2/targets", 404, false},
+		{"/-/nothing", 404, false},
+		{"/targets/", 404, false},
+		{"/config/x", 404, false},
 	}
 	for _, at := range reads {
 		got := fetched(t, http.MethodGet, e.url+at.path, nil)

@@ -21,12 +21,6 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/test/process"
 )
 
-// visited is a daemon behind a web configuration.
-type visited struct {
-	exporter
-	parent *authority
-}
-
 // visitor is somebody who asks it.
 type visitor struct {
 	trusts, shows  *authority // whose certificates; nil = none

@@ -55,7 +55,7 @@ func newCluster(ctx context.Context, folder string) (*cluster, error) {
 	if c.address, err = process.FreeAddress(limit); err != nil {
 		return c, err
 	}
-	if err := c.startServer(limit); err != nil {
+	if err = c.startServer(limit); err != nil {
 		return c, err
 	}
 	if c.client, err = dynamic.NewForConfig(c.config()); err != nil {

@@ -106,7 +106,7 @@ func serve(t *testing.T, config string, by ...string) exporter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := append(by, binary, "serve", "--config.file="+file(t, "aiperf-exporter.yml", base+config), "--web.listen-address="+a)
+	command := append(slices.Clone(by), binary, "serve", "--config.file="+file(t, "aiperf-exporter.yml", base+config), "--web.listen-address="+a)
 	e := exporter{process.ForTest(t, nil, command[0], command[1:]...), "http://" + a}
 	if err := e.Ready(process.Within(t, patience), e.url+"/-/ready"); err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 
 func with(tests func() int) (code int, err error) {
 	for _, program := range []string{binary, etcd, apiServer} {
-		if _, err := os.Stat(program); err != nil {
+		if _, err = os.Stat(program); err != nil {
 			return 0, fmt.Errorf("%w (run this by make kubernetes)", err)
 		}
 	}
@@ -52,7 +52,7 @@ func with(tests func() int) (code int, err error) {
 	rig.truthServer = filepath.Join(folder, "truthserver")
 	build := exec.Command("go", "build", "-o", rig.truthServer, "../truthserver")
 	build.Stdout, build.Stderr = os.Stdout, os.Stderr
-	if err := build.Run(); err != nil {
+	if err = build.Run(); err != nil {
 		return 0, fmt.Errorf("build the truth server: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
