@@ -26,7 +26,7 @@ date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo
 lazy     := $(if $(filter Linux,$(shell uname)),-extldflags=-Wl$(comma)-z$(comma)lazy)
 ldflags  := $(lazy) -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
-.PHONY: help build portable test race lint fuzz bench gen check e2e page kubernetes engines soak accuracy pacing compare bodies outputs energy outage faults demo image
+.PHONY: help build portable test race lint fuzz bench gen check e2e secrets page kubernetes engines soak accuracy pacing compare bodies outputs energy outage faults demo image
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -67,6 +67,9 @@ e2e: build ## the binary as a process, scraped by a real Prometheus, sending to 
 kubernetes: ## discovery of pods, endpoint slices and InferencePools with a real API server, 10 to 20 minutes to build once
 	$(MAKE) build TAGS=k8s_sd binary=bin/aiperf-exporter-kubernetes
 	test/install/kubernetes.sh && go test -tags kubernetes -count=1 -v -timeout 20m ./test/kubernetes
+
+secrets: build ## planted secrets in every place, and a server that says back whatever it hears; minutes
+	go test -tags 'e2e secrets' -count=1 -v -timeout 15m -run 'TestNoSecretIsShownAnywhere' ./test/e2e
 
 engines: build ## real inference servers; ENGINE=llama (default), vllm or ollama, DURATION=1m
 	test/install/model.sh && test/install/variants.sh && test/install/$(ENGINE).sh && go test -tags engines -count=1 -v -timeout 30m -run '/$(ENGINE)$$' ./test/engines

@@ -80,7 +80,7 @@ func TestATargetThatPanicsAtItsEndEndsAlone(t *testing.T) {
 	t.Cleanup(server.Close)
 	r := newRig(t, server.URL, func(c *generator.TargetConfig) {
 		c.Load.Rate, c.Load.MaxInFlight, c.Load.OnFull = 50, 1, load.Queue
-		c.Load.Queue = load.QueueConfig{Size: 3}
+		c.Load.Queue = load.QueueConfig{Size: 3, MaxWait: time.Hour}
 	})
 	r.deps.Observer = lateObserver{r}
 	g, err := generator.New(generator.Config{Targets: []generator.TargetConfig{r.config}}, r.deps)
@@ -100,8 +100,10 @@ func TestATargetThatPanicsAtItsEndEndsAlone(t *testing.T) {
 	if got := r.series(t, "aiperf_exporter_panics_total", "component", "target"); got != 1 {
 		t.Errorf("%v panics, want 1", got)
 	}
-	if got := r.series(t, "aiperf_inflight_requests"); got != 0 {
-		t.Errorf("%v requests run on", got)
+	for _, phase := range []string{"prefill", "decode"} {
+		if got := r.series(t, "aiperf_inflight_requests", "phase", phase); got != 0 {
+			t.Errorf("%v requests run on in %s", got, phase)
+		}
 	}
 }
 

@@ -55,6 +55,7 @@ func (t *target) finished(r *metrics.Record, m *metrics.Measures, verdicts []met
 		return 0
 	}
 	e := t.records.fresh()
+	verdicts = t.inOrder(verdicts)
 	e.take(r, m, verdicts, t.slos)
 	t.remember(e)
 	e.prompt, e.answer = said.prompt, said.answer
@@ -62,6 +63,23 @@ func (t *target) finished(r *metrics.Record, m *metrics.Measures, verdicts []met
 	t.note(r, m, verdicts)
 	t.publish()
 	return grown
+}
+
+// inOrder gives verdicts in the order of the objectives that the target has now: a request may have begun with others. One that it was not judged by
+// counts as good. The lock is held.
+func (t *target) inOrder(verdicts []metrics.Verdict) []metrics.Verdict {
+	same := func(v metrics.Verdict, slo metrics.SLO) bool { return v.SLO == slo.Name }
+	if len(verdicts) == 0 || slices.EqualFunc(verdicts, t.slos, same) {
+		return verdicts
+	}
+	out := make([]metrics.Verdict, len(t.slos))
+	for i := range t.slos {
+		out[i] = metrics.Verdict{SLO: t.slos[i].Name, Good: true}
+		if at := slices.IndexFunc(verdicts, func(v metrics.Verdict) bool { return same(v, t.slos[i]) }); at >= 0 {
+			out[i] = verdicts[at]
+		}
+	}
+	return out
 }
 
 // note adds a request to the figures. The lock is held.

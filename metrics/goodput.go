@@ -2,6 +2,7 @@ package metrics
 
 // Verdict is what an SLO says about one request.
 type Verdict struct {
+	SLO  string // its name
 	Good bool
 	// Violated holds the measures over (or, for rates, under) their limits, or undefined where that counts as bad.
 	Violated []SLOMetric
@@ -12,9 +13,9 @@ type Verdict struct {
 // requests must not be evaluated.
 func (s *SLO) Evaluate(r *Record, m *Measures) Verdict {
 	if r.Outcome != Success {
-		return Verdict{}
+		return Verdict{SLO: s.Name}
 	}
-	verdict := Verdict{Good: true}
+	verdict := Verdict{SLO: s.Name, Good: true}
 	for _, t := range s.Thresholds {
 		if !t.keeps(r, m) {
 			verdict.Good = false

@@ -24,9 +24,11 @@ func spellings(word string) []string {
 		forms = append(forms, strings.ReplaceAll(form, "/", `\/`), percent.ReplaceAllStringFunc(form, strings.ToLower))
 	}
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for before := range 3 { // bytes that share a group of base64 with the beginning of the word
-			text := encoding.EncodeToString([]byte(strings.Repeat("\x00", before) + word))
-			forms = append(forms, text[(before*8+5)/6:(before+len(word))*8/6])
+		for _, plain := range []string{word, url.QueryEscape(word)} { // OAuth 2.0 escapes what it encodes
+			for before := range 3 { // bytes that share a group of base64 with the beginning of the word
+				text := encoding.EncodeToString([]byte(strings.Repeat("\x00", before) + plain))
+				forms = append(forms, text[(before*8+5)/6:(before+len(plain))*8/6])
+			}
 		}
 	}
 	slices.Sort(forms)

@@ -43,7 +43,7 @@ func (e *engine) buildOthers(c *config.Config, targets []targetConfig, w watcher
 	var err error
 	e.servers, err = server.New(c.Collectors.Server, serversOf(c, targets), server.Deps{
 		Clock: e.clock, Logger: e.component("server metrics"), UserAgent: userAgent(), Observe: w.servers, Bell: w.bell,
-		Panicked: e.panicked(metrics.ComponentCollector), Redact: e.redaction.Redact,
+		Panicked: e.panicked(metrics.ComponentCollector), Redactor: &e.redaction,
 	})
 	if err != nil {
 		return fmt.Errorf("collectors.server: %w", err)
@@ -52,7 +52,7 @@ func (e *engine) buildOthers(c *config.Config, targets []targetConfig, w watcher
 	e.gpus, err = gpu.New(c.Collectors.GPU, c.GPUClient(), c.GPUTargets(), gpu.Deps{
 		Clock: e.clock, Logger: gpuLogger, UserAgent: userAgent(),
 		NVML:    func(nc gpu.NVMLConfig) gpu.Source { return nvml.Open(nc, gpuLogger) },
-		Observe: w.gpus, Bell: w.bell, Panicked: e.panicked(metrics.ComponentCollector), Redact: e.redaction.Redact,
+		Observe: w.gpus, Bell: w.bell, Panicked: e.panicked(metrics.ComponentCollector), Redactor: &e.redaction,
 	})
 	if err != nil {
 		return fmt.Errorf("collectors.gpu: %w", err)

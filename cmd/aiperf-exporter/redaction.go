@@ -1,27 +1,34 @@
 package main
 
 import (
-	"sync/atomic"
+	"slices"
+	"sync"
 
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
-// redaction removes the secrets of the configuration in effect, and of the one before, with whose requests a server may still be busy.
+// rememberedSecrets is how many configurations there are whose secrets are removed: a server may quote a key long after another has taken its place.
+const rememberedSecrets = 8
+
+// redaction removes the secrets of the configuration in effect, and of those before it.
 type redaction struct {
-	now, before atomic.Pointer[secret.Redactor]
+	mu    sync.RWMutex
+	known []*secret.Redactor // newest first
 }
 
 // learn takes over the secrets of a configuration.
 func (r *redaction) learn(secrets *secret.Redactor) {
-	if now := r.now.Load(); now != secrets {
-		r.before.Store(now)
-		r.now.Store(secrets)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Contains(r.known, secrets) {
+		return
 	}
+	r.known = slices.Insert(slices.Clone(r.known[:min(len(r.known), rememberedSecrets-1)]), 0, secrets)
 }
 
 // Redact gives text without them.
 func (r *redaction) Redact(text string) string {
-	for _, secrets := range r.known() {
+	for _, secrets := range r.all() {
 		text = secrets.Redact(text)
 	}
 	return text
@@ -29,15 +36,13 @@ func (r *redaction) Redact(text string) string {
 
 // Blot writes over them.
 func (r *redaction) Blot(p []byte) {
-	for _, secrets := range r.known() {
+	for _, secrets := range r.all() {
 		secrets.Blot(p)
 	}
 }
 
-func (r *redaction) known() []*secret.Redactor {
-	out := []*secret.Redactor{r.now.Load()}
-	if before := r.before.Load(); before != nil {
-		out = append(out, before)
-	}
-	return out
+func (r *redaction) all() []*secret.Redactor {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.known
 }

@@ -117,7 +117,7 @@ func (c *Collector) open(f *feed) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := scrape.NewClient(scrape.Options{HTTP: f.http, UserAgent: c.deps.UserAgent, Redact: c.deps.Redact})
+	client, err := scrape.NewClient(scrape.Options{HTTP: f.http, UserAgent: c.deps.UserAgent, Redactor: c.deps.Redactor})
 	if err != nil {
 		return nil, err
 	}

@@ -28,8 +28,8 @@ type Deps struct {
 	Bell *scrape.Bell
 	// Panicked, if not nil, is told each panic that was caught.
 	Panicked func(cause any)
-	// Redact removes secrets from what others say of themselves; nil = there are none.
-	Redact func(string) string
+	// Redactor removes secrets from what others say of themselves; nil = there are none.
+	Redactor scrape.Redactor
 }
 
 // Collector implements collector.Collector.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	promconfig "github.com/prometheus/common/config"
+
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 const (
@@ -39,7 +41,7 @@ type Client struct {
 	chain      http.RoundTripper
 	userAgent  string
 	credential func() (header, value string, err error)
-	redact     func(string) string
+	redactor   Redactor
 }
 
 // Options configure a Client.
@@ -48,8 +50,8 @@ type Options struct {
 	UserAgent string
 	// Credential gives a header for each request, nil = HTTP alone says how to authenticate.
 	Credential func() (header, value string, err error)
-	// Redact removes secrets from what a server says; nil = there are none.
-	Redact func(string) string
+	// Redactor removes secrets from what a server says; nil = there are none.
+	Redactor Redactor
 }
 
 // NewClient makes one. Errors are those of files and certificates that cannot be read.
@@ -59,10 +61,10 @@ func NewClient(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Redact == nil {
-		o.Redact = func(text string) string { return text }
+	if o.Redactor == nil {
+		o.Redactor = &secret.Redactor{}
 	}
-	return &Client{chain: chain, userAgent: o.UserAgent, credential: o.Credential, redact: o.Redact}, nil
+	return &Client{chain: chain, userAgent: o.UserAgent, credential: o.Credential, redactor: o.Redactor}, nil
 }
 
 // dial opens connections of scrapes, and those on which a token for them is asked for. The latter know nothing of the limits of a scrape.
@@ -96,11 +98,19 @@ func (c *Client) Get(ctx context.Context, address, accept string, buffer []byte)
 			return nil, "", c.redacted(err)
 		}
 		if next == nil {
-			return []byte(c.redact(string(body))), c.redact(contentType), nil // a server may know our key, and show it in a label
+			c.redactor.Blot(body) // a server may know our key, and show it in a label
+			return body, c.redactor.Redact(contentType), nil
 		}
 		at = next
 	}
 	return nil, "", failed(Redirect, at, errRedirects)
+}
+
+// Redactor knows the secrets of the configuration: *secret.Redactor.
+type Redactor interface {
+	// Redact gives a text without them; Blot writes over them, so that a page of any size stays where it is.
+	Redact(text string) string
+	Blot(p []byte)
 }
 
 // redacted is an error without the secrets that a server may have said.
@@ -109,7 +119,7 @@ func (c *Client) redacted(err error) error {
 	if !ok {
 		return err
 	}
-	if shown := c.redact(known.Err.Error()); shown != known.Err.Error() {
+	if shown := c.redactor.Redact(known.Err.Error()); shown != known.Err.Error() {
 		return &Error{known.Reason, errors.New(shown)}
 	}
 	return err

@@ -50,7 +50,7 @@ func (ch *Change) source(key sourceKey, http promconfig.HTTPClientConfig, creden
 		}
 	}
 	c := ch.collector
-	client, err := c.newClient(scrape.Options{HTTP: http, UserAgent: c.deps.UserAgent, Credential: credential, Redact: c.deps.Redact})
+	client, err := c.newClient(scrape.Options{HTTP: http, UserAgent: c.deps.UserAgent, Credential: credential, Redactor: c.deps.Redactor})
 	if err != nil {
 		return nil, err
 	}
