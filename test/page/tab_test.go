@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -150,11 +151,20 @@ func (b *tab) do(step chromedp.Action[chromedp.Void]) {
 	b.must(chromedp.Do(ctx, step))
 }
 
-// click clicks what a CSS selector finds, when it is there.
+// click clicks what a CSS selector finds, when it is there. A page that lives may put another in its place between the two: then that one is clicked.
 func (b *tab) click(css string) {
 	b.t.Helper()
-	b.do(chromedp.Click(chromedp.CSS(css)))
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	err := errGone
+	for err != nil && strings.Contains(err.Error(), errGone.Error()) {
+		err = chromedp.Do(ctx, chromedp.Click(chromedp.CSS(css)))
+	}
+	b.must(err)
 }
+
+// errGone is what the browser says of a node that is no longer there.
+var errGone = errors.New("Could not find node with given id")
 
 // press types keys, one after the other.
 func (b *tab) press(keys ...string) {
