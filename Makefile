@@ -62,7 +62,7 @@ check: build ## examples, rules, module files and generated files are as they sh
 	test/check.sh
 
 e2e: build ## the binary as a process, scraped by a real Prometheus, sending to a real OpenTelemetry collector
-	test/install/prometheus.sh && test/install/otelcol.sh && go test -tags e2e -count=1 -parallel 4 -v -timeout 20m ./test/e2e
+	test/install/prometheus.sh && test/install/otelcol.sh && go test -tags e2e -count=1 -parallel 3 -v -timeout 20m ./test/e2e
 
 kubernetes: ## discovery of pods, endpoint slices and InferencePools with a real API server, 10 to 20 minutes to build once
 	$(MAKE) build TAGS=k8s_sd binary=bin/aiperf-exporter-kubernetes

@@ -208,7 +208,7 @@ func (f *sdFound) outcome() string {
 	if f.Dropped != "" {
 		return fmt.Sprintf("%s: dropped as %s, %s", f.Name, f.Dropped, f.Detail)
 	}
-	out := []string{fmt.Sprintf("%s: %s", f.Name, f.URL), string(f.EndpointType), "model " + f.Model}
+	out := []string{fmt.Sprintf("%s: %s", f.Name, f.URL), f.EndpointType, "model " + f.Model}
 	for _, part := range []struct{ word, name string }{{"workload", f.Workload}, {"load", f.Load}} {
 		if part.name != "" {
 			out = append(out, part.word+" "+part.name)

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -49,9 +50,7 @@ func (v *visitor) ask(t *testing.T, method, address string) (int, string, error)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, values := range v.header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, v.header)
 	if v.name != "" {
 		r.SetBasicAuth(v.name, v.password)
 	}
