@@ -65,6 +65,12 @@ func TestChangesLeaveNothingBehind(t *testing.T) { //nolint:paralleltest // it c
 		r.Remove(fmt.Sprintf("t-%d", random.IntN(6)))
 	}
 	r.change(nil, steady)
+	// A quick machine is through before the first look of a source that runs by itself.
+	await(t, "connections that never came", func() bool {
+		conns.mu.Lock()
+		defer conns.mu.Unlock()
+		return conns.most > 0
+	})
 	for i := range 6 {
 		r.Remove(fmt.Sprintf("t-%d", i))
 	}

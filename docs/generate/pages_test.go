@@ -16,30 +16,6 @@ import (
 // root is the module's folder as seen from a test.
 const root = "../.."
 
-func TestPagesAreWhatTheSourceSays(t *testing.T) {
-	t.Parallel()
-	for name, page := range pages {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			want, err := page()
-			if err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join("..", name)
-			if name == "schema.json" {
-				file = filepath.Join(root, "config", name)
-			}
-			got, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("run make gen (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 // A block that is added beside Config would have no table.
 func TestAFileHasTheBlocksOfConfigAndDefaults(t *testing.T) {
 	t.Parallel()
