@@ -7,6 +7,10 @@ version=4.14.1
 
 build() {
   local dir=$1
+  if ! command -v npm >/dev/null; then
+    apt-get -qq update
+    DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends npm
+  fi
   (cd "$dir" && npm pack --silent "axe-core@$version" >/dev/null && tar -xzf "axe-core-$version.tgz" package/axe.min.js package/LICENSE)
   mv "$dir/package/axe.min.js" "$dir/package/LICENSE" "$dir"
   rm -r "$dir/package" "$dir/axe-core-$version.tgz"
