@@ -180,15 +180,27 @@ func TestAHundredReloadsLoseNothing(t *testing.T) {
 		reload(i)
 	}
 	r.sends(t, sent+6000)
-	after := r.rested(t)
-	t.Logf("at first %+v, after the same without reloads %+v, after a hundred of them %+v", start, before, after)
-	for name, pair := range map[string][2]float64{
-		"goroutines": {before.goroutines, after.goroutines}, "descriptors": {before.descriptors, after.descriptors},
-		"bytes of heap": {before.heap, after.heap - max(0, before.heap-start.heap)},
-	} {
-		if pair[1] > max(pair[0]*1.02, pair[0]+2) {
-			t.Errorf("%s: %v before a hundred reloads, %v after them", name, pair[0], pair[1])
+	// What only a moment needed, such as the buffers of a burst, goes with the garbage of the next moments. A leak stays.
+	grown := func(after footprint) (names []string) {
+		for name, pair := range map[string][2]float64{
+			"goroutines": {before.goroutines, after.goroutines}, "descriptors": {before.descriptors, after.descriptors},
+			"bytes of heap": {before.heap, after.heap - max(0, before.heap-start.heap)},
+		} {
+			if pair[1] > max(pair[0]*1.02, pair[0]+2) {
+				names = append(names, fmt.Sprintf("%s: %v before a hundred reloads, %v after them", name, pair[0], pair[1]))
+			}
 		}
+		return names
+	}
+	after := r.rested(t)
+	for range 5 {
+		if len(grown(after)) > 0 {
+			after = r.rested(t)
+		}
+	}
+	t.Logf("at first %+v, after the same without reloads %+v, after a hundred of them %+v", start, before, after)
+	for _, what := range grown(after) {
+		t.Error(what)
 	}
 
 	// Whatever was sent has arrived at the server, and nothing else. What the flapping target sent in earlier lives is counted nowhere any more.
