@@ -57,7 +57,7 @@ func startSite(t *testing.T, hostile func(w http.ResponseWriter, r *http.Request
 	s := &site{from: map[string]bool{}}
 	s.peer = startPeerWith(t, func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
-		s.from[r.RemoteAddr] = true
+		s.from[connectionOf(r)] = true
 		s.mu.Unlock()
 		look := int(s.looks.Add(1))
 		if s.hostile.Load() {

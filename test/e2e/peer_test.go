@@ -4,9 +4,11 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -64,15 +67,23 @@ func startPeer(t *testing.T, answer func(w http.ResponseWriter, r *http.Request,
 }
 
 // startPeerWith starts one with pages.
+// connections are counted, because the kernel gives the port of one to another later.
+var connections atomic.Int64
+
+// connection is the key under which the context of a request has the number of its connection.
+type connection struct{}
+
+func connectionOf(r *http.Request) string { return fmt.Sprint(r.Context().Value(connection{})) }
+
 func startPeerWith(t *testing.T, page http.HandlerFunc, answer func(w http.ResponseWriter, r *http.Request, q *question)) *peer {
 	t.Helper()
 	p := &peer{running: map[string]int{}, most: map[string]int{}}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			page(w, r)
 			return
 		}
-		q := question{target: r.Header.Get("X-Aiperf-Exporter"), arrived: time.Now(), from: r.RemoteAddr, header: r.Header}
+		q := question{target: r.Header.Get("X-Aiperf-Exporter"), arrived: time.Now(), from: connectionOf(r), header: r.Header}
 		var err error
 		if q.body, err = io.ReadAll(r.Body); err != nil {
 			return // the exporter was killed
@@ -85,6 +96,10 @@ func startPeerWith(t *testing.T, page http.HandlerFunc, answer func(w http.Respo
 		defer p.end(q.target)
 		answer(w, r, &q)
 	}))
+	s.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		return context.WithValue(ctx, connection{}, connections.Add(1))
+	}
+	s.Start()
 	t.Cleanup(s.Close) // before the exporter ends, which was started later and hence ended before
 	p.url = s.URL
 	return p
