@@ -19,19 +19,25 @@ const (
 // bodies are what was asked and answered; "" = it is not kept.
 type bodies struct{ prompt, answer string }
 
-// asked is the beginning of a request's body, without secrets either in the fields that are called like one.
-func (h *History) asked(raw []byte) string {
-	raw = bytes.Clone(raw[:min(len(raw), maxBody+maxSecret+1)]) // others see the tape, too
-	secret.BlotFields(raw)
-	return h.body(raw)
+// Tape is how many bytes of the bodies of a target's exchanges are to be recorded for it; the marks of reads of 16 bytes and more have room beside them.
+func (h *History) Tape(string) int {
+	if !h.config.Load().KeepBodies {
+		return 0
+	}
+	return 2 * (maxBody + maxSecret)
 }
 
-// body is the beginning of a body without secrets.
-func (h *History) body(raw []byte) string {
-	whole := len(raw) <= maxBody+maxSecret
-	if !whole {
-		raw = raw[:maxBody+maxSecret]
-	}
+// asked is the beginning of a request's body, without secrets either in the fields that are called like one. cut: it went on.
+func (h *History) asked(raw []byte, cut bool) string {
+	raw = bytes.Clone(raw[:min(len(raw), maxBody+maxSecret+1)]) // others see the tape, too
+	secret.BlotFields(raw)
+	return h.body(raw, cut)
+}
+
+// body is the beginning of a body without secrets. cut: it went on.
+func (h *History) body(raw []byte, cut bool) string {
+	whole := !cut && len(raw) <= maxBody+maxSecret
+	raw = raw[:min(len(raw), maxBody+maxSecret)]
 	text := string(raw)
 	if h.deps.Redact != nil {
 		text = h.deps.Redact(text)

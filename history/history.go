@@ -131,7 +131,10 @@ func (h *History) Finished(name string, r *metrics.Record, m *metrics.Measures, 
 	config := h.config.Load()
 	var said bodies
 	if config.KeepBodies && r.Tape != nil {
-		said = bodies{h.asked(r.Tape.RequestBody), h.body(r.Tape.Body)}
+		said = bodies{
+			prompt: h.asked(r.Tape.RequestBody, int64(len(r.Tape.RequestBody)) < r.RequestBytes),
+			answer: h.body(r.Tape.Body, r.Tape.Truncated),
+		}
 	}
 	if h.bytes.Add(t.finished(r, m, verdicts, config.Records, said)) > h.limit {
 		h.makeRoom()
@@ -185,7 +188,7 @@ func (h *History) Records(name string) []view.Record {
 	return out
 }
 
-// Fill completes a row of the fleet, which has its name and state, with what is remembered of the target: health, last records, window,
+// Fill completes a row of the fleet, which has its name and state, and since when that is so where it is known, with what is remembered of the target: health, last records, window,
 // objectives, points and the achieved rate.
 func (h *History) Fill(row *view.Target) {
 	t, ok := h.target(row.Name)

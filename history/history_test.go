@@ -223,10 +223,31 @@ func TestNoPartOfASecretIsLeftWhereABodyIsCut(t *testing.T) {
 	for at := maxBody - 20; at < maxBody+20; at++ {
 		for _, more := range []int{0, 100, 3 * maxBody} {
 			raw := strings.Repeat("é", at/2) + "hunter2hunter2" + strings.Repeat("hunter2hunter2", 1000) + strings.Repeat("x", more)
-			if got := h.body([]byte(raw)); strings.Contains(got, "h") || len(got) > maxBody || !utf8.ValidString(got) {
+			if got := h.body([]byte(raw), false); strings.Contains(got, "h") || len(got) > maxBody || !utf8.ValidString(got) {
 				t.Fatalf("secret at %d with %d behind it: %d bytes, ends with %q", at, more, len(got), got[max(0, len(got)-30):])
 			}
 		}
+	}
+}
+
+func TestNoPartOfASecretIsLeftWhereATapeEnds(t *testing.T) {
+	t.Parallel()
+	h := New(Config{Records: 1, KeepBodies: true}, Deps{Clock: &handClock{}, Redact: func(text string) string { return strings.ReplaceAll(text, "hunter2hunter2", "") }})
+	h.SetTargets([]Target{{Name: "a"}})
+	begun := []byte(strings.Repeat("e", maxSecret) + "hunter2hun") // the rest of the secret was not recorded
+	r := &metrics.Record{
+		Outcome: metrics.Success, RequestBytes: int64(len(begun)) + 4, Time: metrics.Timeline{Start: 1, End: 2},
+		Tape: &metrics.Tape{Body: begun, Truncated: true, RequestBody: begun},
+	}
+	m := metrics.Measure(r)
+	h.Finished("a", r, &m, nil)
+	for _, kept := range h.Records("a") {
+		if strings.Contains(kept.Prompt+kept.Answer, "h") || kept.Prompt == "" || kept.Answer == "" {
+			t.Errorf("kept %q and %q", kept.Prompt, kept.Answer)
+		}
+	}
+	if most := h.Tape("a"); most < maxBody+maxSecret {
+		t.Errorf("%d bytes are recorded", most)
 	}
 }
 

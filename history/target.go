@@ -182,9 +182,12 @@ func (e *entry) shown(target string, clock Clock) *view.Record { return new(e.vi
 
 // fillHealth says how the target does. What is switched off cannot be ill; what rests because its requests fail is.
 func (t *target) fillHealth(row *view.Target, clock Clock) {
-	if idle := idleReason(row.State); idle != "" && (row.State != stateBackoff || t.finding.health != view.Failing) {
-		t.rest()
-		row.Health, row.Reason, row.Since = view.Idle, idle, new(wall(clock, t.idleSince))
+	if idle := idleReason(row.State); idle != "" && (row.State != string(metrics.StateBackoff) || t.finding.health != view.Failing) {
+		row.Health, row.Reason = view.Idle, idle
+		if row.Since == nil { // who made the row does not know
+			t.rest()
+			row.Since = new(wall(clock, t.idleSince))
+		}
 		return
 	}
 	t.idleSince = 0
@@ -194,7 +197,7 @@ func (t *target) fillHealth(row *view.Target, clock Clock) {
 	}
 }
 
-// rest notes that the target is idle. Nobody tells when it began: with the last request, as far as one is known.
+// rest notes that the target is idle. It began with the last request, as far as one is known.
 func (t *target) rest() {
 	if t.idleSince != 0 {
 		return
@@ -205,17 +208,14 @@ func (t *target) rest() {
 	}
 }
 
-// stateBackoff is the state of a target that is left alone for a while because its requests fail.
-const stateBackoff = "backoff"
-
 // idleReason says why nothing is sent in a state; "" = something is.
 func idleReason(state string) string {
 	switch state {
 	case string(metrics.StatePaused):
 		return "paused"
-	case stateBackoff:
+	case string(metrics.StateBackoff):
 		return "waits after failures before it sends again"
-	case "budget":
+	case string(metrics.StateBudget):
 		return "the budget is spent"
 	case string(metrics.StateDraining):
 		return "removed; its last requests end"

@@ -58,17 +58,3 @@ func blank[T any](used []T, size int) []T {
 	}
 	return used[:0]
 }
-
-// Bytes is what the tape takes in memory.
-func (t *Tape) Bytes() int {
-	n := len(t.Method) + len(t.URL) + len(t.Endpoint) + len(t.Model) + len(t.RequestBody) + len(t.Body) + TapeReadBytes*len(t.Reads)
-	for _, header := range []map[string][]string{t.RequestHeader, t.Header} {
-		for name, values := range header {
-			n += len(name)
-			for _, value := range values {
-				n += len(value)
-			}
-		}
-	}
-	return n
-}

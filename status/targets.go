@@ -41,6 +41,9 @@ func (s *Status) target(t *generator.Status, sources map[string]string) view.Tar
 	for _, b := range t.Budget {
 		out.Budget = append(out.Budget, view.Budget{Kind: string(b.Kind), Period: string(b.Period), Used: b.Used, Limit: b.Limit})
 	}
+	if !t.Since.IsZero() {
+		out.Since = told(t.Since)
+	}
 	s.deps.History.Fill(&out)
 	return out
 }

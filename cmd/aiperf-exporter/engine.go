@@ -198,11 +198,5 @@ func (e *engine) removed(target string, series func()) {
 
 // tape tells how much is to be recorded of a target's exchanges.
 func (e *engine) tape(target string) (maxBytes int) {
-	if e.effect.Load().config.Debug.KeepBodies {
-		maxBytes = keptBytes
-	}
-	return max(maxBytes, e.captures.Tape(target))
+	return max(e.history.Tape(target), e.captures.Tape(target))
 }
-
-// keptBytes is what is looked at of a body of which the beginning is kept.
-const keptBytes = 24 << 10
