@@ -38,6 +38,21 @@ func (r *Redactor) With(more ...*Source) *Redactor {
 	return &Redactor{sources: slices.Concat(r.sources, more)}
 }
 
+// Covers tells whether r removes everything that another removes: it knows the same files, as the same sources, and the same values.
+func (r *Redactor) Covers(other *Redactor) bool {
+	if r == other {
+		return true
+	}
+	r.mu.Lock()
+	known := slices.Clone(r.sources)
+	r.mu.Unlock()
+	other.mu.Lock()
+	defer other.mu.Unlock()
+	return !slices.ContainsFunc(other.sources, func(s *Source) bool {
+		return !slices.ContainsFunc(known, func(k *Source) bool { return k == s || k.path == "" && s.path == "" && k.values() == s.values() })
+	})
+}
+
 // Redact gives text with each secret of at least 8 bytes replaced by Mask, however it is spelled.
 func (r *Redactor) Redact(text string) string {
 	if len(text) < minRedactedBytes {
@@ -83,7 +98,7 @@ func (r *Redactor) current() *strings.Replacer {
 	}
 	r.words, r.spelled, r.replacer = words, nil, nil
 	var all []string
-	for _, word := range words {
+	for _, word := range slices.Compact(slices.Sorted(slices.Values(words))) { // many targets may have one key
 		all = append(all, spellings(word)...)
 	}
 	for _, form := range all {

@@ -20,10 +20,8 @@ type redaction struct {
 func (r *redaction) learn(secrets *secret.Redactor) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if slices.Contains(r.known, secrets) {
-		return
-	}
-	r.known = slices.Insert(slices.Clone(r.known[:min(len(r.known), rememberedSecrets-1)]), 0, secrets)
+	others := slices.DeleteFunc(slices.Clone(r.known), secrets.Covers) // most configurations have the secrets of the one before
+	r.known = slices.Insert(others[:min(len(others), rememberedSecrets-1)], 0, secrets)
 }
 
 // Redact gives text without them.

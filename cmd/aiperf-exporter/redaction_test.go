@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
+)
+
+func TestSecretsOfEarlierConfigurationsAreRemovedAndKnownOnce(t *testing.T) {
+	t.Parallel()
+	var r redaction
+	learn := func(key string) {
+		secrets := &secret.Redactor{}
+		secrets.Add(secret.Literal("key", secret.Secret(key)))
+		r.learn(secrets)
+	}
+	learn("first-secret")
+	for range 20 { // reloads that change nothing about it
+		learn("second-secret")
+	}
+	if n := len(r.all()); n != 2 {
+		t.Errorf("%d configurations are searched for, want 2", n)
+	}
+	if got, want := r.Redact("first-secret and second-secret"), secret.Mask+" and "+secret.Mask; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for i := range 20 {
+		learn(fmt.Sprintf("another-secret-%02d", i))
+	}
+	if n := len(r.all()); n != rememberedSecrets {
+		t.Errorf("%d configurations are remembered, want %d", n, rememberedSecrets)
+	}
+}
