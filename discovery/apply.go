@@ -32,13 +32,18 @@ type plan struct {
 // Plan makes what new sets need beside what runs. What both name stays as it is.
 func (d *Discovery) Plan(configs []SetConfig) (*Change, error) {
 	d.applying.Lock()
+	ready := false // for whoever ends the change; else, also after a panic of a mechanism, there is none
+	defer func() {
+		if !ready {
+			d.applying.Unlock()
+		}
+	}()
 	c := &Change{d: d, sets: make(map[string]*plan, len(configs))}
 	for _, config := range configs {
 		p := &plan{config: config}
 		for _, mechanism := range config.Configs {
 			one, err := d.provider(config.Name, mechanism)
 			if err != nil {
-				c.Discard()
 				return nil, fmt.Errorf("target_discovery %q: %s_sd_configs: %w", config.Name, mechanism.Name(), err)
 			}
 			p.providers = append(p.providers, one)
@@ -46,6 +51,7 @@ func (d *Discovery) Plan(configs []SetConfig) (*Change, error) {
 		c.sets[config.Name] = p
 		c.list = append(c.list, config.Name)
 	}
+	ready = true
 	return c, nil
 }
 

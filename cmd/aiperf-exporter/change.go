@@ -58,9 +58,9 @@ func (e *engine) apply(ctx context.Context, c *config.Config, loaded time.Time) 
 	}
 	planned, failed := make(chan *change), make(chan error, 1)
 	go func() {
-		defer e.planning.Unlock()
 		ch, err := e.plan(c, loaded) //nolint:contextcheck // clients are made for longer than the plan takes
 		if err != nil {
+			e.planning.Unlock() // before anybody hears of it, who may begin the next one
 			failed <- err
 			return
 		}
@@ -68,10 +68,12 @@ func (e *engine) apply(ctx context.Context, c *config.Config, loaded time.Time) 
 		case planned <- ch:
 		case <-ctx.Done():
 			ch.discard()
+			e.planning.Unlock()
 		}
 	}()
 	select {
 	case ch := <-planned:
+		defer e.planning.Unlock()
 		return ch.commit(), nil
 	case err := <-failed:
 		return reload.Summary{}, err
