@@ -44,7 +44,7 @@ func credentials(config *promconfig.HTTPClientConfig, dial promconfig.DialContex
 	if b := config.BasicAuth; b != nil {
 		next = promconfig.NewBasicAuthRoundTripper(secretOf(b.Username, b.UsernameFile), secretOf(string(b.Password), b.PasswordFile), next)
 	}
-	if o := config.OAuth2; o != nil {
+	if o := ownOAuth2(config.OAuth2); o != nil {
 		secret := secretOf(string(o.ClientSecret), o.ClientSecretFile)
 		if o.GrantType == "urn:ietf:params:oauth:grant-type:jwt-bearer" {
 			secret = secretOf(string(o.ClientCertificateKey), o.ClientCertificateKeyFile)

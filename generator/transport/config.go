@@ -70,11 +70,26 @@ func (c *Config) Same(other *Config) bool {
 func (c *Config) values() Config {
 	values := *c
 	values.Credential, values.Guard, values.Resolver = nil, nil, nil
-	p := &c.HTTP.ProxyConfig
-	values.HTTP.ProxyConfig = promconfig.ProxyConfig{
+	values.HTTP.ProxyConfig = written(&c.HTTP.ProxyConfig)
+	values.HTTP.OAuth2 = ownOAuth2(c.HTTP.OAuth2)
+	return values
+}
+
+// written is what a proxy was configured as. Whoever uses one keeps in it what became of it.
+func written(p *promconfig.ProxyConfig) promconfig.ProxyConfig {
+	return promconfig.ProxyConfig{
 		ProxyURL: p.ProxyURL, NoProxy: p.NoProxy, ProxyFromEnvironment: p.ProxyFromEnvironment, ProxyConnectHeader: p.ProxyConnectHeader,
 	}
-	return values
+}
+
+// ownOAuth2 is a copy for one user: targets share the configuration of their client.
+func ownOAuth2(o *promconfig.OAuth2) *promconfig.OAuth2 {
+	if o == nil {
+		return nil
+	}
+	own := *o
+	own.ProxyConfig = written(&o.ProxyConfig)
+	return &own
 }
 
 // Credential gives the header that authenticates a request, e.g. ("Authorization", "Bearer …"). It must be cheap.
