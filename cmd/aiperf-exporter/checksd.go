@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -49,9 +48,7 @@ func checkSDCommand(check *kingpin.CmdClause) command {
 		}
 		result := judge(c, found)
 		if *format == "json" {
-			encoder := json.NewEncoder(s.stdout)
-			encoder.SetIndent("", "  ")
-			err = encoder.Encode(result)
+			err = writeJSON(s.stdout, result)
 		} else {
 			err = s.printFound(&result)
 		}
