@@ -38,7 +38,7 @@ func TestAClientThatIsUsedIsTheSameAsItWasWritten(t *testing.T) {
 	if resp, err := credentials(&fresh.HTTP, nil, http.NewFileTransport(http.Dir(t.TempDir()))).RoundTrip(r); err == nil {
 		resp.Body.Close()
 	}
-	if fresh.HTTP.OAuth2.ProxyConfig.ProxyURL.URL == nil || !fresh.Same(&written) {
+	if fresh.HTTP.OAuth2.ProxyURL.URL == nil || !fresh.Same(&written) {
 		t.Error("a client writes into what others share")
 	}
 	written.HTTP.OAuth2.ClientID = "other"
