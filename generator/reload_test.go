@@ -283,7 +283,7 @@ func TestWhatSurvivesAChange(t *testing.T) {
 				if got := s.carriers(); got != test.carries {
 					t.Errorf("%d clients while old requests run, want %d", got, test.carries)
 				}
-				wait(7 * time.Second)
+				wait(7300 * time.Millisecond) // 9.8 s: between arrivals, so that each that was counted has begun
 				s.balanced(t)
 				if got := s.carriers(); got != 1 {
 					t.Errorf("%d clients in the end, want 1", got)

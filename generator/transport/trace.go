@@ -24,9 +24,6 @@ type trace struct {
 	tlsError error
 	// certsExpire is when the first certificate ends that the server has shown.
 	certsExpire time.Time
-	// late: net/http tells of the write from a goroutine of its own, with HTTP/2 perhaps after the answer. Whoever was answered has asked, unless the
-	// write is known to have failed.
-	late bool
 }
 
 func newTrace(clock *metrics.SystemClock, connected func()) *trace {
@@ -76,15 +73,10 @@ func (t *trace) roundTrip(ctx context.Context) context.Context {
 	hooks.TLSHandshakeStart = func() { t.setFirst(&tl.TLSStart) }
 	hooks.TLSHandshakeDone = t.handshakeDone
 	hooks.GotConn = func(info httptrace.GotConnInfo) { t.got(info.Reused) }
-	t.late = true
 	hooks.WroteRequest = func(info httptrace.WroteRequestInfo) {
 		if info.Err == nil {
 			t.wrote()
-			return
 		}
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.late = false
 	}
 	hooks.GotFirstResponseByte = func() { t.set(&tl.FirstByte) }
 	return httptrace.WithClientTrace(ctx, hooks)
@@ -152,12 +144,12 @@ func (t *trace) finish(into *metrics.Timeline, answer *Answer) {
 	if into.FirstByte != 0 {
 		// A pooled connection may hold bytes that came before the request. They are taken for its answer, which cannot precede it.
 		into.FirstByte = max(into.FirstByte, into.Start)
-		// The write is stamped when it has returned, the answer by the kernel: on a busy machine the answer may have arrived before the
-		// write is noticed to be done. A server may also answer before it has read the whole request.
-		if into.Sent == 0 && t.late {
+		// Whoever was answered has asked, at the latest by then. The write is stamped when it has returned, the answer by the kernel, so the answer
+		// may have arrived before the write is noticed to be done; net/http tells of it from a goroutine of its own, with HTTP/2 perhaps after the
+		// answer; and a server that answers before it has read the whole request may end the write.
+		if into.Sent == 0 || into.Sent > into.FirstByte {
 			into.Sent = into.FirstByte
 		}
-		into.Sent = min(into.Sent, into.FirstByte)
 	}
 	// A server may close before the write is noticed to be done.
 	into.End = max(into.End, into.Start, into.Sent)
