@@ -68,7 +68,7 @@ type slots struct {
 	live                               liveSlots
 	info                               slot
 	stampSource                        map[string]slot
-	good, sloRequests                  []slot               // by index of TargetInfo.SLOs
+	good, sloRequests, badRun          []slot               // by index of TargetInfo.SLOs
 	violations                         []map[SLOMetric]slot // likewise
 	sweep                              sweepSlots
 }
@@ -191,6 +191,7 @@ func (b *board) addSLOs() {
 	for _, slo := range b.info.SLOs {
 		a.good = append(a.good, b.add("aiperf_good_requests_total", Counter, slo.Name))
 		a.sloRequests = append(a.sloRequests, b.add("aiperf_slo_requests_total", Counter, slo.Name))
+		a.badRun = append(a.badRun, b.add("aiperf_slo_consecutive_bad_requests", Gauge, slo.Name))
 		violations := map[SLOMetric]slot{}
 		for _, limit := range slo.Thresholds {
 			metric := string(limit.Metric)

@@ -28,6 +28,7 @@ func (t *Target) drop(reason DropReason, n float64) {
 	for i := range t.info.SLOs {
 		if t.info.SLOs[i].CountDrops {
 			t.values[t.at.sloRequests[i]] += n
+			t.values[t.at.badRun[i]] += n
 		}
 	}
 }
@@ -243,6 +244,9 @@ func (t *Target) countVerdicts(slos []SLO, verdicts []Verdict) {
 		t.values[t.at.sloRequests[at]]++
 		if v.Good {
 			t.values[t.at.good[at]]++
+			t.values[t.at.badRun[at]] = 0
+		} else {
+			t.values[t.at.badRun[at]]++
 		}
 		for _, metric := range v.Violated {
 			if limit, ok := t.at.violations[at][metric]; ok {

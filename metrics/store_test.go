@@ -322,6 +322,39 @@ func TestDropsThatTheServerCausedCountAgainstTheSLO(t *testing.T) {
 	}
 }
 
+// What ends a run of bad requests is a good one: neither a cancelled request nor a drop that the server did not cause.
+func TestARunOfBadRequestsEndsWithAGoodOne(t *testing.T) {
+	t.Parallel()
+	_, target, registry := newTestStore(t, testSLO())
+	finish := func(name string) func() {
+		return func() { target.Sent().Finish(goldenTimelines()[name].record()) }
+	}
+	cancelled := func() {
+		r := goldenTimelines()["plain"].record()
+		r.Outcome = Cancelled
+		target.Sent().Finish(r)
+	}
+	for i, step := range []struct {
+		do   func()
+		want float64
+	}{
+		{func() {}, 0},
+		{finish("empty"), 1},
+		{finish("error frame"), 2},
+		{func() { target.Dropped(DropInFlight, 3) }, 5},
+		{func() { target.Dropped(DropBudget, 1) }, 5},
+		{cancelled, 5},
+		{finish("plain"), 0},
+		{finish("plain"), 0},
+		{finish("no terminator"), 1},
+	} {
+		step.do()
+		if got := value(t, gather(t, registry), "aiperf_slo_consecutive_bad_requests", "slo", "x"); got != step.want {
+			t.Errorf("after step %d: %v, want %v", i, got, step.want)
+		}
+	}
+}
+
 func TestWarmUpRequestsTouchNothingButTheirCounter(t *testing.T) {
 	t.Parallel()
 	_, target, registry := newTestStore(t, testSLO())

@@ -327,6 +327,10 @@ func sloSeries() []Series {
 			Help: "Requests that count for the SLO: successes, errors, and arrivals dropped because of the server unless count_drops is off. Cancelled requests do not count.",
 		},
 		{
+			Name: "aiperf_slo_consecutive_bad_requests", Kind: Gauge, Scope: PerTarget, Unit: "requests", Labels: []Label{labelSLO},
+			Help: "Requests that count for the SLO and were not good, one after the other in the order in which they ended; 0 after a good one.",
+		},
+		{
 			Name: "aiperf_slo_metric_violations_total", Kind: Counter, Scope: PerTarget, Unit: "requests", Labels: []Label{labelSLO, labelMetric},
 			Help: "Successful requests that broke a limit of the SLO, by measure.",
 		},
