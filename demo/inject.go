@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// injectable are the faults that can be asked for over HTTP, as bad as they get.
+// injectable are the faults that can be asked for over HTTP. They hit every request, unless a share is asked for.
 var injectable = []Fault{
 	{Kind: Slow, Factor: 8},
 	{Kind: RateLimit, Probability: 1, RetryAfter: 5 * time.Second},
@@ -39,7 +40,8 @@ func (m *model) injected() *Fault {
 	return nil
 }
 
-// inject is POST /faults?model=…&kind=…&for=30s: the model misbehaves from now on, and recovers by itself. kind=none ends it.
+// inject is POST /faults?model=…&kind=…&for=30s&share=0.2: the model misbehaves from now on, for that share of its requests (without it, all of
+// them), and recovers by itself. kind=none ends it.
 func (s *Server) inject(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	refuse := func(format string, args ...any) {
@@ -69,7 +71,20 @@ func (s *Server) inject(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	m.injection.Store(&injection{injectable[i], time.Now().Add(lasts)})
+	fault := injectable[i]
+	if text := query.Get("share"); text != "" {
+		share, err := strconv.ParseFloat(text, 64)
+		switch {
+		case err != nil || !(share > 0 && share <= 1):
+			refuse("share must be above 0 and at most 1, got %q", text)
+			return
+		case fault.Kind == Slow:
+			refuse("slow has no share: the engine is slow, hence all of its requests")
+			return
+		}
+		fault.Probability = share
+	}
+	m.injection.Store(&injection{fault, time.Now().Add(lasts)})
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -34,6 +34,11 @@ func TestFaultsThatSomebodyAsksForHitOneModelUntilTheyEnd(t *testing.T) {
 		{"model=nobody&kind=server_error", 400, 429, 200},
 		{"model=well&kind=nonsense", 400, 429, 200},
 		{"model=well&kind=server_error&for=-1s", 400, 429, 200},
+		{"model=well&kind=server_error&share=0", 400, 429, 200},
+		{"model=well&kind=server_error&share=NaN", 400, 429, 200},
+		{"model=well&kind=slow&share=0.5", 400, 429, 200},
+		{"model=well&kind=server_error&share=1e-12", 204, 429, 200}, // hits nobody here
+		{"model=hurt&kind=server_error&share=1", 204, 500, 200},
 		{"model=hurt&kind=server_error&for=1ns", 204, 200, 200},
 		{"model=hurt&kind=slow", 204, 200, 200},
 		{"model=hurt&kind=none", 204, 200, 200},

@@ -73,7 +73,7 @@ func (m *model) newJob(a *ask) *job {
 	}
 	j.seq = engine.Sequence{PromptTokens: a.promptTokens, Limit: a.limit, Emit: j.emit}
 	j.fault = draw(m.profile.Faults, time.Since(m.start), j.rng)
-	if f := m.injected(); f != nil && f.Kind != Slow {
+	if f := m.injected(); f != nil && f.Kind != Slow && (f.Probability == 1 || j.rng.Float64() < f.Probability) {
 		j.fault = f
 	}
 	return j
