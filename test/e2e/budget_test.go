@@ -201,7 +201,10 @@ func TestStateFileThatIsLostHoldsRequestsBackUntilItCanBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.waitFor(t, "careful", len(p.asked("careful"))+20)
-	if writable := e.scrape(t).Sum("aiperf_exporter_budget_state_writable", nil); writable != 1 {
-		t.Errorf("writable is %v at the end, want 1", writable)
-	}
+	eventually(t, patience, func() error {
+		if writable := e.scrape(t).Sum("aiperf_exporter_budget_state_writable", nil); writable != 1 {
+			return fmt.Errorf("writable is %v at the end, want 1", writable)
+		}
+		return nil
+	})
 }

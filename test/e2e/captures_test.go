@@ -23,7 +23,7 @@ const faulty = `
 workloads: {short: {input_tokens: 16, output_tokens: 8}}
 loads: {quick: {mode: constant, rate: 2, max_in_flight: 10, backoff: {mode: "off"}}}
 slos: {hard: {time_to_first_token: 20ms}}
-defaults: {url: %q, model: peer, endpoint: {type: chat}, workload: short, load: quick, timeouts: {first_token: 2s, idle: 2s, total: 20s}}
+defaults: {url: %q, model: peer, endpoint: {type: chat}, workload: short, load: quick, timeouts: {first_token: 20s, idle: 5s, total: 40s}}
 debug: {capture: {enabled: %v, max_streams: 10000}}
 targets:
   - {name: refused}
@@ -114,7 +114,7 @@ func replayedAs(t *testing.T, capture string) remeasured {
 	if _, err := p.Find(process.Within(t, patience), regexp.MustCompile(`(?m)^( {4}endpoint: .*)$`)); err != nil {
 		t.Fatal(err)
 	}
-	config := p.Output() + "    timeouts: {first_token: 2s, idle: 2s, total: 20s}\n    slo: [hard]\nslos: {hard: {time_to_first_token: 20ms}}\n"
+	config := p.Output() + "    timeouts: {first_token: 20s, idle: 5s, total: 40s}\n    slo: [hard]\nslos: {hard: {time_to_first_token: 20ms}}\n"
 	out := t.TempDir()
 	_, err := exec.CommandContext(process.Within(t, patience), binary, "run", "--config.file="+file(t, "replay.yml", config), "--records", "--out="+out).Output()
 	lines, readErr := os.ReadFile(filepath.Join(out, "profile_export.jsonl"))

@@ -45,7 +45,7 @@ targets:
 const (
 	requestsHz, canaryHz = 40., 10.
 	outputHz             = 10 * requestsHz // tokens
-	unseen, waiting, gap = .050, .020, .005
+	unseen, waiting, gap = .050, .020, .050
 	watts                = 400 + 300
 )
 
@@ -104,7 +104,7 @@ func shorten(t *testing.T) (path string, names []string) {
 
 func TestRulesSayWhatIsTrueOfClientServerAndGPUs(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, "-ttft=150ms", "-itl=5ms", "-front=50ms", "-queue=20ms", "-watts=300")
+	s := startServer(t, "-ttft=150ms", "-itl=50ms", "-front=50ms", "-queue=20ms", "-watts=300")
 	e := serve(t, fmt.Sprintf(correlated, driver(t), s.url))
 	path, names := shorten(t)
 	p := launch(t, fmt.Sprintf(`

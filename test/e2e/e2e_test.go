@@ -128,25 +128,38 @@ func (s server) recentTTFT(t *testing.T, window time.Duration, q float64) float6
 	return recent[int(q*float64(len(recent)-1))]
 }
 
-// recent are the TTFTs in seconds, ascending, of the requests that arrived in the time before now.
-func (s server) recent(t *testing.T, window time.Duration) []float64 {
+// known is what the server knows of a request.
+type known struct {
+	Arrived int64   `json:"arrived_ns"` // wall clock
+	TTFT    float64 `json:"ttft"`       // seconds
+}
+
+// requests are all that the server has answered.
+func (s server) requests(t *testing.T) (all []known) {
 	t.Helper()
 	body, err := scrape.Bytes(process.Within(t, patience), s.url+"/truth/requests", "application/jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	since := time.Now().Add(-window).UnixNano()
-	var recent []float64
 	for line := range bytes.Lines(body) {
-		var row struct {
-			Arrived int64   `json:"arrived_ns"`
-			TTFT    float64 `json:"ttft"`
-		}
+		var row known
 		if err := json.Unmarshal(line, &row); err != nil {
 			t.Fatal(err)
 		}
-		if row.Arrived >= since {
-			recent = append(recent, row.TTFT)
+		all = append(all, row)
+	}
+	return all
+}
+
+// recent are the TTFTs in seconds, ascending, of the requests that arrived in the time before now.
+func (s server) recent(t *testing.T, window time.Duration) []float64 {
+	t.Helper()
+	all := s.requests(t)
+	since := time.Now().Add(-window).UnixNano()
+	var recent []float64
+	for _, r := range all {
+		if r.Arrived >= since {
+			recent = append(recent, r.TTFT)
 		}
 	}
 	if len(recent) == 0 {

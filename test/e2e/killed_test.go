@@ -361,9 +361,12 @@ func TestAFullDiskNeverOverspends(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.peer.waitFor(t, "requests", len(c.peer.asked("requests"))+5)
-	if writable := e.scrape(t).Sum("aiperf_exporter_budget_state_writable", nil); writable != 1 {
-		t.Errorf("writable is %v when there is room again, want 1", writable)
-	}
+	eventually(t, patience, func() error {
+		if writable := e.scrape(t).Sum("aiperf_exporter_budget_state_writable", nil); writable != 1 {
+			return fmt.Errorf("writable is %v when there is room again, want 1", writable)
+		}
+		return nil
+	})
 	filler = fillDisk(t, folder)
 	eventually(t, patience, func() error {
 		if writable := e.scrape(t).Sum("aiperf_exporter_budget_state_writable", nil); writable != 0 {

@@ -58,7 +58,7 @@ func (s *sink) kill(t *testing.T) {
 }
 
 // rest stops the traffic of an exporter, and waits until all requests have ended, and servers and GPUs have been read after that. They are read
-// each second.
+// every few seconds.
 func (e exporter) rest(t *testing.T) {
 	t.Helper()
 	if status := post(t, e.url+"/-/pause", nil); status != http.StatusOK {

@@ -117,9 +117,8 @@ func TestPrometheusHasTheSameOfAScrapeAndOfOTLP(t *testing.T) {
 			e.arrivals(t, 2)
 			eventually(t, patience, func() error { // a scrape that a busy machine loses makes all of its series stale
 				scraped, pushed := p.instant(t, everySeries("scraped")), p.instant(t, everySeries("pushed"))
-				return errors.Join(sameNames(scraped, pushed), sameValues(scraped, pushed))
+				return errors.Join(sameNames(scraped, pushed), sameValues(scraped, pushed), sameQuantiles(t, p, form))
 			})
-			sameQuantiles(t, p, form)
 		})
 	}
 }
@@ -175,7 +174,7 @@ func sameValues(scraped, pushed map[string]sampled) error {
 }
 
 // sameQuantiles asks as people do.
-func sameQuantiles(t *testing.T, p prom, form string) {
+func sameQuantiles(t *testing.T, p prom, form string) error {
 	t.Helper()
 	expression := `histogram_quantile(0.9, sum by (job, le) (aiperf_time_to_first_token_seconds_bucket))`
 	if form == "exponential" {
@@ -183,6 +182,7 @@ func sameQuantiles(t *testing.T, p prom, form string) {
 	}
 	p90 := p.query(t, expression)
 	if got, want := p90["pushed"], p90["scraped"]; !(got > 0) || math.Abs(got/want-1) > 1e-12 {
-		t.Errorf("p90 of TTFT is %v s of what was pushed, %v s of what was scraped", got, want)
+		return fmt.Errorf("p90 of TTFT is %v s of what was pushed, %v s of what was scraped", got, want)
 	}
+	return nil
 }

@@ -66,7 +66,6 @@ func startPeer(t *testing.T, answer func(w http.ResponseWriter, r *http.Request,
 	return startPeerWith(t, http.NotFound, answer)
 }
 
-// startPeerWith starts one with pages.
 // connections are counted, because the kernel gives the port of one to another later.
 var connections atomic.Int64
 
@@ -75,6 +74,7 @@ type connection struct{}
 
 func connectionOf(r *http.Request) string { return fmt.Sprint(r.Context().Value(connection{})) }
 
+// startPeerWith starts one with pages.
 func startPeerWith(t *testing.T, page http.HandlerFunc, answer func(w http.ResponseWriter, r *http.Request, q *question)) *peer {
 	t.Helper()
 	p := &peer{running: map[string]int{}, most: map[string]int{}}
@@ -218,6 +218,8 @@ type record struct {
 		RequestID string `json:"x_request_id"`
 		Session   string `json:"x_correlation_id"`
 		Start     int64  `json:"request_start_ns"` // wall clock
+		End       int64  `json:"request_end_ns"`
+		Cancelled bool   `json:"was_cancelled"`
 	} `json:"metadata"`
 	Exporter struct {
 		Scheduled int64 `json:"scheduled_ns"` // wall clock

@@ -35,13 +35,14 @@ targets:
 func TestRecordingIsReplayedAtItsTimes(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	var greeted time.Time // when the first turn of the session had its answer
+	var greeted time.Time // not later than the first turn of the session had its answer
 	p := startPeer(t, func(w http.ResponseWriter, r *http.Request, q *question) {
+		began := time.Now()
 		plain(w, r, q)
 		if strings.HasSuffix(q.last(), "hello") {
 			mu.Lock()
 			defer mu.Unlock()
-			greeted = time.Now()
+			greeted = began
 		}
 	})
 	config := fmt.Sprintf(replaying, "mooncake_trace", file(t, "trace.jsonl", mooncake), "loop: false, speedup: 0.5", p.url)
@@ -67,7 +68,7 @@ func TestRecordingIsReplayedAtItsTimes(t *testing.T) {
 		if q.arrived.Before(at) {
 			t.Errorf("%q came %v before its time", q.last(), at.Sub(q.arrived))
 		}
-		if late := q.arrived.Sub(at); late > time.Second {
+		if late := q.arrived.Sub(at); late > 2*time.Second { // those that would be sent at the end are later
 			t.Errorf("%q came %v late", q.last(), late)
 		}
 		for text, offset := range want {
@@ -87,8 +88,8 @@ func TestRecordingIsReplayedAtItsTimes(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	// A recorded pause is not sped up; the peer knows when it has written the answer only after the exporter may have read it.
-	if pause := talk[1].arrived.Sub(greeted); pause < 490*time.Millisecond {
+	// A recorded pause is not sped up.
+	if pause := talk[1].arrived.Sub(greeted); pause < 500*time.Millisecond {
 		t.Errorf("the second turn came %v after the first answer, want 500 ms at least", pause)
 	}
 }
@@ -112,23 +113,10 @@ func TestPromptsOfATraceShareWhatTheRecordingShared(t *testing.T) {
 	})
 	serve(t, fmt.Sprintf(replaying, "bailian_trace", file(t, "trace.jsonl", bailian), "loop_gap: 100ms", p.url))
 	const passes = 3
-	// By the row, which the recorded length of the answer tells.
-	rows := map[int][]question{}
-	for _, q := range p.waitFor(t, "tape", 4*passes) {
-		rows[q.chat.MaxTokens] = append(rows[q.chat.MaxTokens], q)
-		if n := len(q.chat.Messages); n != 1 {
-			t.Errorf("row with %d tokens out has %d messages, want one that says it all", q.chat.MaxTokens, n)
-		}
-	}
 	var nonces, sessions []string
-	for pass := range passes {
-		first, alone, second, third := rows[3][pass], rows[4][pass], rows[5][pass], rows[6][pass]
+	for pass, rows := range wholePasses(t, p, passes) {
+		first, alone, second, third := rows[3], rows[4], rows[5], rows[6]
 		nonce := first.last()[:nonceSize]
-		for row, q := range map[string]question{"the one alone": alone, "the second turn": second, "the third turn": third} {
-			if !strings.HasPrefix(q.last(), nonce) {
-				t.Errorf("pass %d: %s does not begin with the number %s of the pass: %.60q", pass, row, nonce, q.last())
-			}
-		}
 		// The last block of a prompt is cut where the prompt ends.
 		shared(t, "first and second turn", first.last(), second.last(), 40.0/60)
 		shared(t, "second and third turn", second.last(), third.last(), 60.0/70)
@@ -144,6 +132,42 @@ func TestPromptsOfATraceShareWhatTheRecordingShared(t *testing.T) {
 			t.Errorf("passes share a number: %v", each)
 		}
 	}
+}
+
+// wholePasses waits for so many passes, whose requests begin with a number of their own, and gives their requests by the row, which the recorded
+// length of the answer tells. A machine that is late may send those of two passes in any order.
+func wholePasses(t *testing.T, p *peer, passes int) (whole []map[int]question) {
+	t.Helper()
+	eventually(t, patience, func() error {
+		whole = nil
+		var order []string
+		byNonce := map[string]map[int]question{}
+		for _, q := range p.asked("tape") {
+			nonce := q.last()[:nonceSize]
+			rows := byNonce[nonce]
+			if rows == nil {
+				rows = map[int]question{}
+				byNonce[nonce], order = rows, append(order, nonce)
+			}
+			if _, again := rows[q.chat.MaxTokens]; again {
+				t.Fatalf("the row with %d tokens out comes twice with the number %s", q.chat.MaxTokens, nonce)
+			}
+			rows[q.chat.MaxTokens] = q
+			if n := len(q.chat.Messages); n != 1 {
+				t.Fatalf("row with %d tokens out has %d messages, want one that says it all", q.chat.MaxTokens, n)
+			}
+		}
+		for _, nonce := range order {
+			if len(byNonce[nonce]) == 4 {
+				whole = append(whole, byNonce[nonce])
+			}
+		}
+		if len(whole) < passes {
+			return fmt.Errorf("%d whole passes of %d, want %d", len(whole), len(order), passes)
+		}
+		return nil
+	})
+	return whole[:passes]
 }
 
 // shared checks that a prompt begins like a longer one, for about a share of that.

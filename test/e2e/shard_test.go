@@ -15,7 +15,8 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/test/process"
 )
 
-// sharded is a target for each kind of load: URL, file of the recording, zone. No arrival is dropped, however late the machine is.
+// sharded is a target for each kind of load: URL, file of the recording, zone. No arrival is dropped, however late the machine is, and no user of
+// them is late for the next question, which comes four seconds after the one before.
 const sharded = `
 global: {max_in_flight: 10000}
 workloads:
@@ -26,7 +27,7 @@ loads:
   grid: {mode: constant, rate: 20, max_in_flight: 1000, max_catchup: 1m}
   random: {mode: poisson, rate: 40, max_in_flight: 1000, max_catchup: 1m}
   workers: {mode: closed, concurrency: 6, min_interval: 50ms, max_in_flight: 1000}
-  people: {mode: users, users: 5, rate: 10, max_in_flight: 1000, max_catchup: 1m}
+  people: {mode: users, users: 41, rate: 10, max_in_flight: 1000, max_catchup: 1m}
   tape: {mode: replay, loop: false, max_in_flight: 1000, max_catchup: 1m}
 targets:
   - {name: constant, url: %[1]q, model: peer, endpoint: {type: chat}, workload: short, load: grid}
@@ -70,7 +71,7 @@ func TestShardsTogetherSendWhatOneExporterWould(t *testing.T) {
 			for i := range folders {
 				folders[i] = t.TempDir()
 				all = append(all, process.ForTest(t, nil, binary, "run", fmt.Sprintf("--shard=%d/%d", i, shards), "--config.file="+config,
-					"--duration=6s", "--records", "--out="+folders[i]))
+					"--duration=14s", "--records", "--out="+folders[i]))
 			}
 			for _, e := range all {
 				if code, err := e.Wait(process.Within(t, patience)); code != 0 || err != nil {

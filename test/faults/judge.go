@@ -93,11 +93,14 @@ func (s *seen) judge() {
 			s.complainf("%s: %v requests were sent, and %v have ended", target, n, ended[target])
 		}
 	}
+	s.judgeLateness()
+}
+
+// judgeLateness checks that no target has had to wait for a request of one that is ill, which would be until its limit.
+func (s *seen) judgeLateness() {
 	for _, group := range []string{direct, proxied} {
-		told, twin := s.delays(0, group), s.delays(1, group)
-		// Whoever has to wait for a request of a target that is ill, waits until its limit.
-		if limit := connectLimit.Seconds(); scrape.Quantile(told, 1) >= limit && scrape.Quantile(twin, 1) < limit {
-			s.complainf("%s: a request left %v s late, none of the twin more than %v s", group, scrape.Quantile(told, 1), scrape.Quantile(twin, 1))
+		if late := s.latest[group]; late >= connectLimit.Seconds() {
+			s.complainf("%s: a request left %v s late, while nothing stood still", group, late)
 		}
 	}
 }
@@ -116,11 +119,8 @@ func (s *seen) judgeSchedule() {
 
 // judgeMemory checks that what requests have taken is given back, and what is kept of them is bounded.
 func (s *seen) judgeMemory() {
-	for _, name := range []string{"go_goroutines", "process_open_fds"} {
-		before, after := s.before.f.Sum(name, nil), s.after.f.Sum(name, nil)
-		if after > max(before*restTolerance, before+2) {
-			s.complainf("%s: %v at rest before the faults, %v after them", name, before, after)
-		}
+	for _, what := range s.left() {
+		s.complainf("%s", what)
 	}
 	if s.captures > capturesSize || s.captures == 0 {
 		s.complainf("captures took %v bytes, want some and at most %d", s.captures, capturesSize)
@@ -135,6 +135,17 @@ func (s *seen) judgeMemory() {
 	}
 }
 
+// left says what is taken at rest that was not before the faults.
+func (s *seen) left() (out []string) {
+	for _, name := range []string{"go_goroutines", "process_open_fds"} {
+		before, after := s.before.f.Sum(name, nil), s.after.f.Sum(name, nil)
+		if after > max(before*restTolerance, before+2) {
+			out = append(out, fmt.Sprintf("%s: %v at rest before the faults, %v after them", name, before, after))
+		}
+	}
+	return out
+}
+
 func mean(values []float64) (sum float64) {
 	for _, v := range values {
 		sum += v / float64(len(values))
@@ -144,8 +155,12 @@ func mean(values []float64) (sum float64) {
 
 // delays are how late the requests of a group left in the whole time, of the exporter (0) or its twin (1).
 func (s *seen) delays(of int, group string) map[float64]float64 {
-	out := s.last[of].delays(group)
-	for bound, n := range s.first[of].delays(group) {
+	return since(s.last[of].delays(group), s.first[of].delays(group))
+}
+
+// since takes out of counts by bound what was counted before.
+func since(out, before map[float64]float64) map[float64]float64 {
+	for bound, n := range before {
 		out[bound] -= n
 	}
 	for bound, n := range out {

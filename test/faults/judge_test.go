@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
@@ -63,6 +64,43 @@ func TestAMachineThatStandsStillExcusesLimitsOnly(t *testing.T) {
 	late := map[string]*count{direct: {dropped: map[metrics.DropReason]float64{metrics.DropSchedulerLate: 1}}}
 	if !stoodStill(late) || stoodStill(map[string]*count{direct: {}, "cut": {failed: map[metrics.ErrorClass]float64{metrics.ErrParse: 1}}}) {
 		t.Error("it is not seen whether the machine stood still")
+	}
+}
+
+func TestAPulseTellsWhatStoodStillSinceTheLastLook(t *testing.T) {
+	t.Parallel()
+	var p pulse
+	start := time.Now()
+	at := func(after time.Duration) time.Time { return start.Add(after) }
+	look := func(after time.Duration, want bool) {
+		t.Helper()
+		if got := p.stood(at(after)); got != want {
+			t.Errorf("after %v: stood still: %v, want %v", after, got, want)
+		}
+	}
+	look(0, false)
+	for beats := range 10 {
+		p.begin(at(time.Duration(beats) * 150 * time.Millisecond))
+	}
+	look(1500*time.Millisecond, false)
+	look(2500*time.Millisecond, true) // the last beat goes on
+	p.begin(at(2500 * time.Millisecond))
+	p.begin(at(2600 * time.Millisecond))
+	look(2700*time.Millisecond, true) // it has ended after the last look
+	look(2800*time.Millisecond, false)
+	p.begin(at(4 * time.Second))
+	p.begin(at(4100 * time.Millisecond))
+	look(4200*time.Millisecond, true)
+}
+
+func TestATargetThatIsWellWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	for late, wrong := range map[float64]bool{1.9: false, 2: true} {
+		s := &seen{latest: map[string]float64{direct: .1, proxied: late}}
+		s.judgeLateness()
+		if got := len(s.wrong) > 0; got != wrong {
+			t.Errorf("%v s late is wrong: %v, want %v", late, got, wrong)
+		}
 	}
 }
 

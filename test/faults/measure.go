@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
@@ -45,6 +46,11 @@ type seen struct {
 	captures, history float64   // most bytes
 	reloads           int
 	stood             int // phases in which the machine stood still
+	pulses            [2]pulse
+	still             bool               // between the last two looks, something stood still
+	stills            int                // how often
+	calm              int                // times between looks in which nothing stood still, nor in the one before
+	latest            map[string]float64 // how late requests left in these, at most, by group that is always well, in seconds
 	wrong             []error
 }
 
@@ -68,7 +74,7 @@ func measure(ctx context.Context, o *options, stdout io.Writer) error {
 	if err := r.build(ctx); err != nil {
 		return err
 	}
-	s := &seen{rig: r, counts: map[string]*[phases]count{}}
+	s := &seen{rig: r, counts: map[string]*[phases]count{}, latest: map[string]float64{}}
 	if err := s.watch(ctx); err != nil {
 		return errors.Join(err, said(ctx, &r.told))
 	}
@@ -112,6 +118,7 @@ func (s *seen) watch(ctx context.Context) (err error) {
 		return err
 	}
 	s.last = s.first
+	defer s.feel(ctx)()
 	n, half := cycles(s.rig.options.length)
 	for i := range n {
 		if err = s.cycle(ctx, half, i%2 == 0); err != nil {
@@ -119,7 +126,29 @@ func (s *seen) watch(ctx context.Context) (err error) {
 		}
 	}
 	s.after, err = s.rig.told.rest(ctx, false)
+	// What ends by itself may take a moment on a busy machine; a leak stays.
+	for range 20 {
+		if err != nil || len(s.left()) == 0 {
+			break
+		}
+		if err = wait(ctx, time.Second); err == nil {
+			s.after, err = s.rig.told.look(ctx, true)
+		}
+	}
 	return err
+}
+
+// feel feels the pulses of both exporters until what it gives is called.
+func (s *seen) feel(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var feeling sync.WaitGroup
+	for i, e := range []*exporter{&s.rig.told, &s.rig.twin} {
+		feeling.Go(func() { s.pulses[i].feel(ctx, e.url) })
+	}
+	return func() {
+		cancel()
+		feeling.Wait()
+	}
 }
 
 // both looks at the exporter and its twin.
@@ -146,11 +175,16 @@ func (s *seen) cycle(ctx context.Context, half time.Duration, bodies bool) error
 		if p == ill || p == well {
 			lasts = half - settle
 		}
-		from := s.last
-		if err := s.pass(ctx, lasts, p == well); err != nil {
+		from, stills := s.last, s.stills
+		err := s.pass(ctx, lasts, p == well)
+		// What ran when the faults began or ended has not ended in time where something stood still just before.
+		for again := 0; err == nil && s.still && lasts == settle && again < 5; again++ {
+			err = s.pass(ctx, lasts, false)
+		}
+		if err != nil {
 			return err
 		}
-		s.count(p, &from, &s.last)
+		s.count(p, &from, &s.last, s.stills > stills)
 	}
 	s.heaps = append(s.heaps, s.last[0].heap)
 	return nil
@@ -165,18 +199,40 @@ func (s *seen) pass(ctx context.Context, lasts time.Duration, heap bool) (err er
 		if err = wait(ctx, min(sampleEvery, time.Until(over))); err != nil {
 			return err
 		}
-		if s.last[0], err = s.rig.told.look(ctx, false); err != nil {
+		if err = s.lookOn(ctx, false); err != nil {
 			return err
 		}
 		s.bounded(&s.last[0])
 	}
 	if heap {
-		if s.last[0], err = s.rig.told.look(ctx, true); err != nil {
+		if err = s.lookOn(ctx, true); err != nil {
 			return err
 		}
 	}
 	s.last[1], err = s.rig.twin.look(ctx, false)
 	return err
+}
+
+// lookOn looks at the exporter once more, and at how late requests have left since the last look, unless something stood still then or before.
+func (s *seen) lookOn(ctx context.Context, heap bool) error {
+	l, err := s.rig.told.look(ctx, heap)
+	if err != nil {
+		return err
+	}
+	now, before := time.Now(), s.still
+	told, twin := s.pulses[0].stood(now), s.pulses[1].stood(now)
+	if s.still = told || twin; s.still {
+		s.stills++
+	} else if !before {
+		s.calm++
+		for _, group := range []string{direct, proxied} {
+			if late := since(l.delays(group), s.last[0].delays(group)); len(late) > 0 {
+				s.latest[group] = max(s.latest[group], scrape.Quantile(late, 1))
+			}
+		}
+	}
+	s.last[0] = l
+	return nil
 }
 
 // bounded notes the most that is taken, and checks that no arrival is unaccounted for.
@@ -194,10 +250,10 @@ func (s *seen) bounded(l *look) {
 	}
 }
 
-// count adds what the groups did in a phase, and judges it.
-func (s *seen) count(p phase, from, to *[2]look) {
+// count adds what the groups did in a phase, in which something stood still or not as far as the pulses tell, and judges it.
+func (s *seen) count(p phase, from, to *[2]look, stood bool) {
 	ended := counted(&from[0], &to[0])
-	stood := stoodStill(ended) || stoodStill(counted(&from[1], &to[1]))
+	stood = stood || stoodStill(ended) || stoodStill(counted(&from[1], &to[1]))
 	if stood {
 		s.stood++
 	}

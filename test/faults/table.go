@@ -42,7 +42,8 @@ func (s *seen) cost(w io.Writer) {
 		fmt.Fprintf(w, "%s: lag in ms, in brackets that of the twin: p50 %s, p99 %s, most %s; dropped %s\n", group, s.lateness(group, .5), s.lateness(group, .99),
 			s.lateness(group, 1), s.dropped(group))
 	}
-	fmt.Fprintf(w, "the machine stood still in %d of %d phases; limits that were reached in them are its fault\n", s.stood, len(s.heaps)*int(phases))
+	fmt.Fprintf(w, "the machine stood still in %d of %d phases; limits that were reached in them are its fault, and how late requests left counts at %d looks\n",
+		s.stood, len(s.heaps)*int(phases), s.calm)
 	for i := range s.heaps {
 		fmt.Fprintf(w, "cycle %d: heap %.1f MiB, resident at most %.0f MiB\n", i+1, s.heaps[i]/(1<<20), s.resident[i]/(1<<20))
 	}

@@ -4,6 +4,7 @@ package process
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -160,13 +162,28 @@ func Until(ctx context.Context, condition func() error) error {
 	}
 }
 
-// FreeAddress gives a loopback address that nobody listens on at the moment, for programs that cannot choose one themselves.
+// Ports below those from which Linux gives one to a connection, or to a listener that does not mind which: none of these comes between the choice of
+// a port and its use.
+const (
+	firstPort = 12000
+	ports     = 20000
+)
+
+var chosen atomic.Int64 //nolint:gochecknoglobals // how many this process has chosen: ports are those of a process, too
+
+// FreeAddress gives a loopback address that nobody listens on at the moment, another one each time, for programs that cannot choose one themselves.
 func FreeAddress(ctx context.Context) (string, error) {
 	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	apart := int64(os.Getpid()) * 97 // processes that choose at the same time begin at different places
+	for range ports {
+		address := fmt.Sprintf("127.0.0.1:%d", firstPort+(apart+chosen.Add(1))%ports)
+		l, err := config.Listen(ctx, "tcp", address)
+		switch {
+		case err == nil:
+			return address, l.Close()
+		case !errors.Is(err, syscall.EADDRINUSE):
+			return "", err
+		}
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	return "", errors.New("no port is free")
 }
