@@ -81,9 +81,17 @@ func pause() {
 
 func untilGone(c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }
 
-// impatient has no patience with silence.
-func impatient(c *generator.TargetConfig) {
-	c.Client.Timeouts.Idle, c.Client.Timeouts.FirstToken = 400*time.Millisecond, 400*time.Millisecond
+// impatient has no patience with the silence that a fault is, and much with that of a machine which stands still.
+func impatient(limit metrics.ErrorClass) func(*generator.TargetConfig) {
+	return func(c *generator.TargetConfig) {
+		c.Client.Timeouts.Idle, c.Client.Timeouts.FirstToken = time.Minute, time.Minute
+		switch limit {
+		case metrics.ErrTimeoutIdle:
+			c.Client.Timeouts.Idle = 400 * time.Millisecond
+		case metrics.ErrTimeoutFirstToken:
+			c.Client.Timeouts.FirstToken = 400 * time.Millisecond
+		}
+	}
 }
 
 // The instants of a replay are compared with the schedule that the capture is, and only for being too early: how late a busy machine is
@@ -93,11 +101,11 @@ func TestAReplayOfACaptureIsMeasuredAsWhatWasCaptured(t *testing.T) {
 	for _, tt := range faults {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			original := measure(t, serve(t, tt.script), impatient)
+			original := measure(t, serve(t, tt.script), impatient(tt.class))
 			if original.record.Class != tt.class || original.capture.End != tt.end {
 				t.Fatalf("class %q (%s), end %q, want %q, %q", original.record.Class, original.record.Detail, original.capture.End, tt.class, tt.end)
 			}
-			again := measure(t, replay(t, original.capture), impatient)
+			again := measure(t, replay(t, original.capture), impatient(tt.class))
 			if diff := cmp.Diff(facts(&original.record), facts(&again.record)); diff != "" {
 				t.Errorf("record (-original +replay):\n%s", diff)
 			}

@@ -2,11 +2,14 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	promconfig "github.com/prometheus/common/config"
 	"go.yaml.in/yaml/v3"
@@ -21,6 +24,13 @@ type HTTPClient struct {
 	HTTPVersion transport.HTTPVersion `koanf:"http_version" yaml:"http_version"`
 	// whether requests may use the connection of an earlier one
 	Reuse transport.Reuse `koanf:"reuse" yaml:"reuse"`
+	// with `reuse: both`: every so many requests of the target one goes on a connection of its own, which is closed after it; 2 or more
+	FreshEvery int `koanf:"fresh_every" yaml:"fresh_every,omitempty"`
+	// with `reuse: keepalive` or `both`: for how long a connection serves requests, counted from the look-up of its name, so that requests follow
+	// servers that were replaced. One that is in use then serves its requests to their end; without it a connection is used as long as it is there
+	DNSRefresh time.Duration `koanf:"dns_refresh" yaml:"dns_refresh,omitempty"`
+	// to which addresses of the server, or of the proxy, requests connect; `aiperf_target_ip_family` tells which it was. The number is a text, in quotes
+	IPFamily transport.IPFamily `koanf:"ip_family" yaml:"ip_family"`
 	// where the instants of an answer come from
 	Timestamps transport.Timestamps `koanf:"timestamps" yaml:"timestamps"`
 	// largest single event of a stream; a larger one fails the request as `response_too_large`
@@ -39,6 +49,7 @@ func DefaultHTTPClient() HTTPClient {
 	return HTTPClient{
 		HTTPVersion:     d.Version,
 		Reuse:           d.Reuse,
+		IPFamily:        d.IPFamily,
 		Timestamps:      d.Timestamps,
 		MaxEventSize:    Size(d.MaxEventBytes),
 		MaxResponseSize: Size(d.MaxBodyBytes),
@@ -62,11 +73,7 @@ func (c *HTTPClient) Validate(path string) []error {
 	default:
 		wrong("http_version", "must be one of \"1.1\", \"2\", got %q", c.HTTPVersion)
 	}
-	switch c.Reuse {
-	case transport.Fresh, transport.KeepAlive:
-	default:
-		wrong("reuse", "must be one of %s, %s, got %q", transport.Fresh, transport.KeepAlive, c.Reuse)
-	}
+	errs = append(errs, c.validateConnections(path)...)
 	switch c.Timestamps {
 	case transport.KernelTimestamps, transport.ReadTimestamps:
 	default:
@@ -82,6 +89,56 @@ func (c *HTTPClient) Validate(path string) []error {
 		wrong("max_event_size", "must not be above max_response_size (%s), got %s", c.MaxResponseSize, c.MaxEventSize)
 	}
 	return errs
+}
+
+// validateConnections finds what is wrong about how connections are made and kept.
+func (c *HTTPClient) validateConnections(path string) []error {
+	var errs []error
+	wrong := func(key, format string, args ...any) {
+		errs = append(errs, invalid.Key(path+"."+key, format, args...))
+	}
+	switch c.Reuse {
+	case transport.Fresh, transport.KeepAlive, transport.Both:
+	default:
+		wrong("reuse", "must be one of %s, %s, %s, got %q", transport.Fresh, transport.KeepAlive, transport.Both, c.Reuse)
+	}
+	switch {
+	case c.FreshEvery == 0:
+	case c.Reuse != transport.Both:
+		wrong("fresh_every", "is only for reuse: %s, the client has %s", transport.Both, c.Reuse)
+	case c.FreshEvery < 2:
+		wrong("fresh_every", "must be >= 2, got %d; reuse: %s has a connection for each request", c.FreshEvery, transport.Fresh)
+	}
+	switch {
+	case c.DNSRefresh < 0:
+		wrong("dns_refresh", "must be >= 0, got %v", c.DNSRefresh)
+	case c.DNSRefresh > 0 && c.Reuse == transport.Fresh:
+		wrong("dns_refresh", "is only for reuse: %s or %s, with %s each request looks the name up", transport.KeepAlive, transport.Both, transport.Fresh)
+	}
+	switch c.IPFamily {
+	case transport.AnyFamily, transport.OnlyIPv4, transport.OnlyIPv6:
+	case "each":
+		wrong("ip_family", "cannot be each: a request is one arrival. Write two targets, with clients whose ip_family is %q and %q", transport.OnlyIPv4, transport.OnlyIPv6)
+	default:
+		wrong("ip_family", "must be one of %s, %q, %q, got %q", transport.AnyFamily, transport.OnlyIPv4, transport.OnlyIPv6, c.IPFamily)
+	}
+	return errs
+}
+
+// reaches tells whether requests can connect to a host, as far as it is an address and no proxy is asked.
+func (c *HTTPClient) reaches(host string) bool {
+	address, err := netip.ParseAddr(host)
+	if err != nil || c.HTTP.ProxyURL.URL != nil || c.HTTP.ProxyFromEnvironment {
+		return true
+	}
+	switch c.IPFamily {
+	case transport.OnlyIPv4:
+		return address.Unmap().Is4()
+	case transport.OnlyIPv6:
+		return !address.Unmap().Is4()
+	default:
+		return true
+	}
 }
 
 // decodeClients decodes the part of each client that only has YAML types. The checker has already looked at each key and each value;
@@ -162,7 +219,7 @@ func filesOf(written any, path string) map[string]string {
 
 // authenticates tells whether the client itself sends a credential.
 func (c *HTTPClient) authenticates() bool {
-	return c.HTTP.Authorization != nil || c.HTTP.BasicAuth != nil || c.HTTP.OAuth2 != nil
+	return c.credentialKey() != ""
 }
 
 // transportConfig gives the client in the form in which requests are sent. Redirects are never followed: they would carry the
@@ -173,6 +230,8 @@ func (c *HTTPClient) transportConfig() transport.Config {
 	out.HTTP.FollowRedirects = false
 	out.HTTP.EnableHTTP2 = c.HTTPVersion == transport.HTTP2
 	out.Version, out.Reuse, out.Timestamps = c.HTTPVersion, c.Reuse, c.Timestamps
+	out.FreshEvery = cmp.Or(c.FreshEvery, out.FreshEvery)
+	out.DNSRefresh, out.IPFamily = c.DNSRefresh, c.IPFamily
 	out.MaxEventBytes, out.MaxBodyBytes = int64(c.MaxEventSize), int64(c.MaxResponseSize)
 	return out
 }

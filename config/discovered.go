@@ -27,10 +27,17 @@ func (c *Config) WithDiscovered(sets []discovery.Set) (*Config, []discovery.Drop
 			a.series += a.seriesOf(t)
 		}
 	}
+	a.room = make([]int, len(c.TargetDiscovery))
 	for i := range c.TargetDiscovery {
-		config := &c.TargetDiscovery[i]
-		if at := slices.IndexFunc(sets, func(s discovery.Set) bool { return s.Name == config.Name }); at >= 0 {
-			a.set(config, sets[at].Targets)
+		a.room[i] = c.TargetDiscovery[i].MaxTargets
+	}
+	// Those that are in use go first, those of them that are missing and in their grace included: whoever is new takes the room that is left.
+	for _, used := range []bool{true, false} {
+		for i := range c.TargetDiscovery {
+			config := &c.TargetDiscovery[i]
+			if at := slices.IndexFunc(sets, func(s discovery.Set) bool { return s.Name == config.Name }); at >= 0 {
+				a.set(i, sets[at].Targets, used)
+			}
 		}
 	}
 	out.redactor = c.ofFiles.With(out.discoveredSecrets()...)
@@ -59,15 +66,19 @@ type admission struct {
 	config  *Config
 	taken   map[string]string // by name: the set that has it, or "targets"
 	slos    []metrics.SLO
-	series  int // of all targets so far
+	series  int   // of all targets so far
+	room    []int // for how many targets each set has room
 	dropped []discovery.Dropped
 }
 
-// set admits the targets of a set, which are in the order in which they go first.
-func (a *admission) set(s *DiscoverySet, found []discovery.Target) {
-	room := s.MaxTargets
+// set admits the targets of a set that are in use, or those that are not. Either are in the order in which they go first.
+func (a *admission) set(number int, found []discovery.Target, used bool) {
+	s := &a.config.TargetDiscovery[number]
 	for i := range found {
 		f := &found[i]
+		if f.Used != used {
+			continue
+		}
 		drop := func(reason discovery.Reason, format string, args ...any) {
 			a.dropped = append(a.dropped, discovery.Dropped{
 				Set: s.Name, Name: f.Name, Address: discovery.Shown(f.Labels)[discovery.AddressLabel], Labels: f.Discovered, Origin: f.Origin,
@@ -79,7 +90,7 @@ func (a *admission) set(s *DiscoverySet, found []discovery.Target) {
 		case exists:
 			drop(discovery.Duplicate, "%q is already the name of a target of %s", f.Name, owner)
 			continue
-		case room == 0:
+		case a.room[number] == 0:
 			drop(discovery.MaxTargets, "the set has %d targets already", s.MaxTargets)
 			continue
 		case len(a.config.Targets) >= a.config.Global.MaxTargets:
@@ -106,7 +117,7 @@ func (a *admission) set(s *DiscoverySet, found []discovery.Target) {
 		a.series += n
 		a.taken[f.Name] = "target_discovery " + s.Name
 		a.config.Targets = append(a.config.Targets, t)
-		room--
+		a.room[number]--
 	}
 }
 

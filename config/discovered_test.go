@@ -105,6 +105,48 @@ func TestLabelsBecomeATarget(t *testing.T) {
 	}
 }
 
+func TestNewcomersDoNotTakeThePlacesOfThoseInUse(t *testing.T) {
+	t.Parallel()
+	of := func(name string, used, missing bool) discovery.Target {
+		out := found("__target_name__", name, "__address__", "h:1", "__model__", "m")
+		if out.Used = used; missing {
+			out.Missing = time.Unix(1, 0)
+		}
+		return out
+	}
+	for name, test := range map[string]struct{ fleet, other, want []string }{
+		"one that is missing keeps its place": {
+			[]string{"a", "b used", "c used", "d used missing"}, nil,
+			[]string{"fleet/b", "fleet/c", "fleet/d", "fleet/a max_targets: the set has 3 targets already"},
+		},
+		"one that was never used has none to keep": {
+			[]string{"a", "b used", "c used", "d missing"}, nil,
+			[]string{"fleet/b", "fleet/c", "fleet/a", "fleet/d max_targets: the set has 3 targets already"},
+		},
+		"also among all sets": {
+			[]string{"a", "b", "c"}, []string{"x used", "y used missing"},
+			[]string{"other/x", "other/y", "fleet/a", "fleet/b", "fleet/c global_max_targets: there are 5 targets already"},
+		},
+		"where there are fewer places, those that are missing go first": {
+			[]string{"b used", "c used", "d used", "a used missing"}, nil,
+			[]string{"fleet/b", "fleet/c", "fleet/d", "fleet/a max_targets: the set has 3 targets already"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sets := []discovery.Set{{Name: "fleet"}, {Name: "other"}}
+			for i, list := range [][]string{test.fleet, test.other} {
+				for _, text := range list {
+					sets[i].Targets = append(sets[i].Targets, of(text[:1], strings.Contains(text, "used"), strings.Contains(text, "missing")))
+				}
+			}
+			if diff := cmp.Diff(test.want, outcome(loaded(t, withSets).WithDiscovered(sets))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestATemplateIsNotChangedByWhatIsMadeOfIt(t *testing.T) {
 	t.Parallel()
 	base := loaded(t, withSets)

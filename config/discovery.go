@@ -31,7 +31,7 @@ type DiscoverySet struct {
 	// what every target of the set is, with the keys of `targets` except `name`, `url` and `gpus`; `defaults` are under it. Its `load` must be
 	// written: nothing that is discovered gets traffic otherwise
 	Template Target `koanf:"template" yaml:"template"`
-	// most targets of the set; those beyond are left out, in the order of names
+	// most targets of the set; those beyond are left out: newcomers first, in the order of names. One that is missing keeps its place for its grace
 	MaxTargets int `koanf:"max_targets" yaml:"max_targets"`
 	// how long a target that is not found any more stays, so that one that flaps loses nothing
 	Grace time.Duration `koanf:"grace" yaml:"grace"`

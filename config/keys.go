@@ -2,7 +2,6 @@ package config
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/aiperf-exporter/aiperf-exporter/discovery"
@@ -44,21 +43,15 @@ var mustBePositive = map[string]bool{
 	"slos.*.effective_latency":                true,
 	"slos.*.output_token_throughput_per_user": true,
 	"slos.*.e2e_output_token_throughput":      true,
+	"http_clients.*.fresh_every":              true,
 }
 
-// plannedKeys belong to what this version does not do yet.
-var plannedKeys = []string{
-	"slos.*.preset",
-	"http_clients.*.fresh_every", "http_clients.*.ip_family", "http_clients.*.ip_version", "http_clients.*.dns_refresh",
-}
-
-// unavailableKeys are no mistakes, but cannot be used: what is planned, and what would contradict a key of ours. They never become
-// silent no-ops. A key of a target can also stand under defaults.
+// unavailableKeys are no mistakes, but cannot be used: what is written elsewhere or otherwise, and what would contradict a key of ours. They
+// never become silent no-ops. A key of a target can also stand under defaults.
 var unavailableKeys = []struct {
 	reason string
 	keys   []string
 }{
-	{"not available in this version", plannedKeys},
 	{"is written as timeouts.total, for all targets under defaults", []string{"global.timeout"}},
 	{"is written beside endpoint, not under it", []string{
 		"targets[].endpoint.url", "targets[].endpoint.model", "targets[].endpoint.timeouts",
@@ -74,11 +67,9 @@ var unavailableKeys = []struct {
 	{"is written at the target or under global, not under loads", []string{"loads.*.budget"}},
 	{"is written in the load of the target, under loads", []string{"targets[].backoff"}},
 	{`not available, use http_version: "1.1" or "2"`, []string{"http_clients.*.enable_http2"}},
+	{`is written as ip_family: any, "4" or "6"`, []string{"http_clients.*.ip_version"}},
 	{"not available: redirects are never followed, they would carry credentials to another host", []string{"http_clients.*.follow_redirects"}},
 }
-
-// Unavailable gives the keys that this version knows and refuses because they are planned, by pattern.
-func Unavailable() []string { return slices.Clone(plannedKeys) }
 
 // secretReferences are those of Prometheus' clients to a store of secrets, which we do not have.
 var secretReferences = []string{
@@ -150,10 +141,13 @@ func isWorkloadFile(pattern string) bool {
 	return false
 }
 
-// isSensitiveHeader tells whether a key holds a value of a header that is a secret by its name.
+// isSensitiveHeader tells whether a key holds a value of a header, or of a parameter, that is a secret by its name.
 func isSensitiveHeader(pattern string, at *place) bool {
 	if strings.HasSuffix(pattern, ".http_headers.*.values[]") {
 		return secret.SensitiveHeader(at.parent.parent.name)
+	}
+	if strings.HasSuffix(pattern, ".oauth2.endpoint_params.*") {
+		return secret.SensitiveHeader(at.name)
 	}
 	for _, target := range []string{"targets[]", "defaults", "modules.*", "target_discovery[].template"} {
 		if key, ok := strings.CutPrefix(pattern, target+".endpoint."); ok && (key == "headers.*" || key == "url_params.*") {

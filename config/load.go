@@ -220,7 +220,7 @@ func (l *loader) masked(findings []Finding) []Finding {
 	}
 	names := l.environment.replacer()
 	for i := range findings {
-		findings[i].Message = clip(r.Redact(names.Replace(findings[i].Message)))
+		findings[i].Message = secret.Abridged(r.Redact(names.Replace(findings[i].Message)), maxMessageBytes)
 	}
 	return findings
 }
@@ -236,10 +236,3 @@ func spellings(s string) []string {
 
 // maxMessageBytes bounds a message that quotes something long.
 const maxMessageBytes = 500
-
-func clip(message string) string {
-	if len(message) <= maxMessageBytes {
-		return message
-	}
-	return strings.ToValidUTF8(message[:maxMessageBytes], "") + "…"
-}

@@ -95,7 +95,11 @@ func toYAML(v reflect.Value) (*yaml.Node, error) {
 		return n, addFields(n, v)
 	case reflect.Map:
 		if v.Type().Elem().Kind() == reflect.Interface {
-			return encode(v.Interface())
+			n, err := encode(v.Interface())
+			if err == nil {
+				redactFields(n)
+			}
+			return n, err
 		}
 		return mapToYAML(v)
 	case reflect.Slice:
@@ -122,7 +126,6 @@ func mapToYAML(v reflect.Value) (*yaml.Node, error) {
 	slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	for _, name := range names {
 		value := v.MapIndex(name)
-		// What users pass through to the server, such as `extra`, may hold a credential that nobody declared as one.
 		if text, ok := reflect.TypeAssert[string](value); ok && text != "" && secret.SensitiveHeader(name.String()) {
 			value = reflect.ValueOf(secret.Mask)
 		}
@@ -131,6 +134,17 @@ func mapToYAML(v reflect.Value) (*yaml.Node, error) {
 		}
 	}
 	return n, nil
+}
+
+// redactFields hides texts that are secret by their names: what users pass through to the server, such as `extra`, may hold a credential that nobody
+// declared as one.
+func redactFields(n *yaml.Node) {
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 1 && child.Kind == yaml.ScalarNode && child.Tag == "!!str" && secret.SensitiveHeader(n.Content[i-1].Value) {
+			child.Value = secret.Mask
+		}
+		redactFields(child)
+	}
 }
 
 // addFields appends the fields of a struct by their yaml tags.
@@ -191,10 +205,12 @@ func clientToYAML(v reflect.Value) (*yaml.Node, error) {
 	client := v.Interface().(HTTPClient) // the caller has looked
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for i := range v.NumField() {
-		if name := v.Type().Field(i).Tag.Get("koanf"); !strings.ContainsAny(name, ",-") {
-			if err := addField(n, name, v.Field(i)); err != nil {
-				return nil, err
-			}
+		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+		if name == "" || name == "-" || options == "omitempty" && isEmpty(v.Field(i)) { // without a name: theirs
+			continue
+		}
+		if err := addField(n, name, v.Field(i)); err != nil {
+			return nil, err
 		}
 	}
 	theirs, err := encode(client.HTTP)
@@ -274,7 +290,7 @@ func redact(key string, n *yaml.Node, sensitive bool) {
 	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			name := n.Content[i].Value
-			redact(name, n.Content[i+1], sensitive || (key == "http_headers" && secret.SensitiveHeader(name)))
+			redact(name, n.Content[i+1], sensitive || ((key == "http_headers" || key == "endpoint_params") && secret.SensitiveHeader(name)))
 		}
 	}
 }

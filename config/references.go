@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
 	"github.com/aiperf-exporter/aiperf-exporter/invalid"
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 // blocks hold the entries that targets name, in the order in which warnings name them.
@@ -74,13 +77,27 @@ func (c *Config) validateReferences(t *Target, path string) []error {
 		}
 	}
 	_, client := entry(c.HTTPClients, t.Client, DefaultHTTPClient())
-	if client.authenticates() && c.credential(t) != nil {
-		errs = append(errs, invalid.Key(path+".endpoint", "names a credential, but the client of the target sends one already"))
-	}
+	errs = append(errs, c.validateHeaderPlaces(t, path)...)
 	if client.HTTPVersion == transport.HTTP2 && t.URL != "" && !strings.HasPrefix(strings.ToLower(t.URL.Reveal()), "https://") {
 		errs = append(errs, invalid.Key(path+".url", "must be https: the client of the target asks for HTTP/2, which is agreed upon in the TLS handshake"))
 	}
+	if !client.reaches(hostOf(t.URL)) {
+		errs = append(errs, invalid.Key(path+".url", "is not an address of IPv%s, to which alone the client of the target connects", client.IPFamily))
+	}
 	return errs
+}
+
+// hostOf is the host of a URL, "" if it is none.
+func hostOf(address secret.URL) string {
+	full, err := endpoint.URL(address.Reveal(), "/") // adds the scheme
+	if err != nil {
+		return ""
+	}
+	u, err := url.Parse(full)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
 }
 
 // warnings finds what is allowed but probably not meant.

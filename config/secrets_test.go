@@ -72,6 +72,25 @@ func TestRedactorKnowsEverySecretOfTheConfiguration(t *testing.T) {
 	}
 }
 
+func TestWhatIsPassedOnToServersIsSecretByItsName(t *testing.T) {
+	t.Parallel()
+	config, problems := loadTexts(t, nil, "http_clients: {c: {oauth2: {client_id: i, client_secret_file: f, token_url: 'http://h', endpoint_params: {api_key: "+planted+"-one, region: eu-central}}}}\n"+
+		"targets: [{name: a, model: m, url: h, client: c, endpoint: {type: chat, extra: {tokenizer: some/tokenizer, auth: [{password: "+planted+"-two}]}}}]\n")
+	if problems != "" {
+		t.Fatal(problems)
+	}
+	effective, err := config.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(effective); strings.Contains(text, planted) || !strings.Contains(text, "some/tokenizer") || !strings.Contains(text, "eu-central") {
+		t.Errorf("got %s", text)
+	}
+	if got, want := config.Redactor().Redact(planted+"-one, "+planted+"-two, some/tokenizer"), "<secret>, <secret>, some/tokenizer"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestRedactorKnowsThePasswordOfAURLWithoutScheme(t *testing.T) {
 	t.Parallel()
 	config, problems := loadTexts(t, nil, "targets: [{name: a, model: m, url: 'joe:"+planted+"-2@host/x?next=http://y', endpoint: {type: chat}}]\n")

@@ -51,6 +51,7 @@ func (c *checker) value(n *node, t reflect.Type, at *place, pattern string) (out
 	}
 	switch isScalar := n.kind == scalar; {
 	case t.Kind() == reflect.Interface:
+		c.learnFields(n, at)
 		return plain(n), true
 	case n.isEmpty():
 		return nil, false
@@ -206,6 +207,19 @@ func (c *checker) text(n *node, t reflect.Type, at *place, pattern string) (any,
 		return filepath.Join(n.source.dir, s), true
 	}
 	return s, true
+}
+
+// learnFields remembers texts that are secret by their names, in what users pass through to the server.
+func (c *checker) learnFields(n *node, at *place) {
+	if word, ok := plain(n).(string); ok && secret.SensitiveHeader(at.lastName()) {
+		c.secrets = append(c.secrets, word)
+	}
+	for _, key := range n.keys {
+		c.learnFields(n.fields[key], at.key(key))
+	}
+	for i, item := range n.items {
+		c.learnFields(item, at.item(i))
+	}
 }
 
 // isOpaque tells that a type of another project reads its own text, such as a URL or a TLS version.

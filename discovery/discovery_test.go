@@ -157,6 +157,56 @@ func TestAMechanismThatPanicsIsMadeAnew(t *testing.T) {
 	})
 }
 
+// wavering is a mechanism that gives an answer and right after it cannot give one, each time that it may go on.
+type wavering struct {
+	*scripted
+	logger *slog.Logger
+	goOn   chan struct{}
+}
+
+// NewDiscoverer implements sd.Config.
+func (w *wavering) NewDiscoverer(o sd.DiscovererOptions) (sd.Discoverer, error) {
+	w.logger = o.Logger
+	return w, nil
+}
+
+// Run implements sd.Discoverer.
+func (w *wavering) Run(_ context.Context, up chan<- []*targetgroup.Group) {
+	for range w.goOn {
+		up <- targetsOf("a")
+		w.logger.Error("discovery failed", slog.String("err", "nobody knows"))
+	}
+}
+
+func TestAnErrorAfterAnAnswerIsNotForgottenForIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &wavering{scripted: newScripted(), goOn: make(chan struct{})}
+		p, err := newDiscovery(t).provider("s", w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		up, ended := make(chan []*targetgroup.Group), make(chan struct{})
+		go func() {
+			defer close(ended)
+			p.runOnce(ctx, up)
+		}()
+		for i := range 100 {
+			w.goOn <- struct{}{}
+			<-up
+			synctest.Wait()
+			if got := p.status(); got.problem != "nobody knows" || !got.answered {
+				t.Errorf("answer %d: got %+v", i+1, got)
+				break
+			}
+		}
+		close(w.goOn)
+		cancel()
+		<-ended
+	})
+}
+
 func TestRunEndsWithItsContextWhateverHappens(t *testing.T) {
 	t.Parallel()
 	for name, sets := range map[string][]SetConfig{

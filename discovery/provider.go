@@ -41,7 +41,12 @@ type provider struct {
 	problems map[string]string // what is wrong, by what is asked; "" if nobody says
 	erred    bool              // since the last answer
 	failures int64
+	heard    chan<- complaint // takes errors while it runs
+	deaf     <-chan struct{}  // closed while it does not
 }
+
+// complaint is an error that a mechanism logged.
+type complaint struct{ asked, problem string }
 
 // provider gives the one that runs for a mechanism of a set, or makes one.
 func (d *Discovery) provider(name string, config sd.Config) (*provider, error) {
@@ -55,7 +60,9 @@ func (d *Discovery) provider(name string, config sd.Config) (*provider, error) {
 		}
 	}
 	d.mu.Unlock()
-	p := &provider{id: d.lastID.Add(1), room: d, set: name, config: config, at: d.deps.Now(), problems: map[string]string{}}
+	deaf := make(chan struct{})
+	close(deaf)
+	p := &provider{id: d.lastID.Add(1), room: d, set: name, config: config, at: d.deps.Now(), problems: map[string]string{}, deaf: deaf}
 	p.logger = slog.New(&listener{
 		Handler: d.deps.Logger.With(slog.String("set", name), slog.String("mechanism", config.Name())).Handler(), provider: p,
 	})
@@ -112,6 +119,8 @@ func (p *provider) runOnce(ctx context.Context, up chan<- []*targetgroup.Group) 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	found := make(chan []*targetgroup.Group)
+	complaints, deaf := p.hear()
+	defer deaf()
 	ended := make(chan bool, 1)
 	go func() {
 		ended <- p.room.contained(p.logger, func() { p.inner.Run(ctx, found) })
@@ -119,10 +128,13 @@ func (p *provider) runOnce(ctx context.Context, up chan<- []*targetgroup.Group) 
 	for {
 		select {
 		case orderly = <-ended:
+			deaf()
 			if orderly { // one that gave up early is not asked again
 				<-ctx.Done()
 			}
 			return orderly
+		case c := <-complaints:
+			p.complain(c)
 		case groups := <-found:
 			p.noteAnswer(groups)
 			select {
@@ -131,6 +143,16 @@ func (p *provider) runOnce(ctx context.Context, up chan<- []*targetgroup.Group) 
 			}
 		}
 	}
+}
+
+// hear lets errors be taken where answers are, in the order in which the mechanism comes to them: an answer before an error must not pass for its
+// end. deaf, which may be called again, ends that.
+func (p *provider) hear() (complaints <-chan complaint, deaf func()) {
+	heard, over := make(chan complaint), make(chan struct{})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heard, p.deaf = heard, over
+	return heard, sync.OnceFunc(func() { close(over) })
 }
 
 // noteAnswer takes an answer, and hides the query of the address that was asked: it goes with the labels to pages.
@@ -177,11 +199,22 @@ func (p *provider) settle(groups []*targetgroup.Group) {
 	}
 }
 
-// noteError takes an error that the mechanism logged.
+// noteError takes an error that the mechanism logged, behind the answers that it gave before.
 func (p *provider) noteError(asked, problem string) {
 	p.mu.Lock()
+	heard, deaf := p.heard, p.deaf
+	p.mu.Unlock()
+	select {
+	case heard <- complaint{asked, problem}:
+	case <-deaf:
+		p.complain(complaint{asked, problem})
+	}
+}
+
+func (p *provider) complain(c complaint) {
+	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.problems[asked], p.erred = problem, true
+	p.problems[c.asked], p.erred = c.problem, true
 	p.failures++
 }
 

@@ -45,22 +45,38 @@ type tally struct {
 	dropped map[string]map[Reason]int
 }
 
-// Settled takes what became of the targets that Found gave: those that are not in dropped are in use.
+// Settled takes what became of the targets that Found gave: those that are not in dropped are in use, and keep their places from now on.
 func (d *Discovery) Settled(found []Set, dropped []Dropped) {
-	used, reasons := map[string]int{}, map[string]map[Reason]int{}
+	type named struct{ set, name string }
+	unused, reasons := map[named]int{}, map[string]map[Reason]int{}
 	for i := range found {
-		used[found[i].Name] = len(found[i].Targets)
 		reasons[found[i].Name] = map[Reason]int{}
 	}
 	for i := range dropped {
 		if of := reasons[dropped[i].Set]; of != nil {
 			of[dropped[i].Reason]++
-			used[dropped[i].Set]--
+			unused[named{dropped[i].Set, dropped[i].Name}]++
+		}
+	}
+	used := make(map[string]map[string]bool, len(found))
+	for i := range found {
+		used[found[i].Name] = map[string]bool{}
+		for k := range found[i].Targets {
+			t := named{found[i].Name, found[i].Targets[k].Name}
+			if unused[t]--; unused[t] < 0 { // of two with the same name one is used
+				used[t.set][t.name] = true
+			}
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.tally = tally{used, reasons}
+	d.tally = tally{used: make(map[string]int, len(used)), dropped: reasons}
+	for name := range used {
+		d.tally.used[name] = len(used[name])
+	}
+	for name, s := range d.sets {
+		s.used = used[name]
+	}
 }
 
 // Families shows how the sets do.

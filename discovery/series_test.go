@@ -61,7 +61,15 @@ func TestSeriesTellWhatBecameOfTheTargets(t *testing.T) {
 		<-d.Changed()
 		s.answers <- targetsOf("a", "b", "c", "d")
 		<-d.Changed()
-		d.Settled(d.Found(), []Dropped{{Set: "s", Reason: Invalid}, {Set: "s", Reason: Invalid}, {Set: "s", Reason: Duplicate}, {Set: "gone", Reason: Invalid}})
+		d.Settled(d.Found(), []Dropped{
+			{Set: "s", Name: "a", Reason: Invalid}, {Set: "s", Name: "b", Reason: Invalid}, {Set: "s", Name: "c", Reason: Duplicate},
+			{Set: "gone", Name: "d", Reason: Invalid},
+		})
+		for _, target := range d.Found()[0].Targets {
+			if target.Used != (target.Name == "d") {
+				t.Errorf("target %s is told to be used: %v", target.Name, target.Used)
+			}
+		}
 		got := exposed(t, d, droppedSeries, targetsSeries)
 		for _, want := range []string{"targets set=s 1s", "reason=invalid set=s 2s", "reason=duplicate set=s 1s", "reason=max_targets set=s 0s"} {
 			if !strings.Contains(got, want) {

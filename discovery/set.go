@@ -25,7 +25,8 @@ type set struct {
 	targets    []Target             // sorted, none twice
 	dropped    []Dropped
 	relabelled int
-	failed     int64 // failures of mechanisms that others have taken the place of
+	failed     int64           // failures of mechanisms that others have taken the place of
+	used       map[string]bool // names of the targets that are in use
 }
 
 func newSet(config SetConfig, now time.Time) *set { return &set{config: config, since: now} }
@@ -156,6 +157,9 @@ func (s *set) show() Set {
 	out := Set{
 		Name: s.config.Name, Targets: slices.Clone(s.targets), Dropped: slices.Clone(s.dropped), Relabelled: s.relabelled, Groups: len(s.groups),
 		Complete: true,
+	}
+	for i := range out.Targets {
+		out.Targets[i].Used = s.used[out.Targets[i].Name]
 	}
 	for _, p := range s.providers {
 		status := p.status()

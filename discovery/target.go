@@ -40,6 +40,8 @@ type Target struct {
 	Origin string
 	// Missing is since when it is not found any more, zero if it is found.
 	Missing time.Time
+	// Used tells that a target of its name is in use: newcomers do not take its place.
+	Used bool
 }
 
 // Set is what there is of one entry of target_discovery.

@@ -42,9 +42,9 @@ type Deps struct {
 	Observer Observer
 	// Tape tells how many bytes of the bodies of a target's exchanges the observer is to see, 0 = none; nil = none of any target.
 	Tape func(target string) (maxBytes int)
-	// Removed ends what is shown of a target whose last request has ended, its series by the function that it is given. It is not called where
-	// another target has the name by then, and must not change the targets; nil = nothing but its series is shown.
-	Removed func(target string, series func())
+	// Removed ends what is shown of targets whose last requests have ended, their series by the function that it is given. It is not told of one whose
+	// name another target has by then, and must not change the targets; nil = nothing but their series is shown.
+	Removed func(targets []string, series func())
 
 	// shared is Budget where reloads change it; nil = they do not.
 	shared *atomic.Pointer[budget.Account]

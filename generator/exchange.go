@@ -144,7 +144,7 @@ func (x *exchange) finish(a *transport.Answer) {
 	r := x.record
 	r.Status = a.Status
 	r.Streaming = a.Stream
-	r.ConnObtained, r.ConnReused = a.ConnObtained, a.ConnReused
+	r.ConnObtained, r.ConnReused, r.IPFamily = a.ConnObtained, a.ConnReused, a.IPFamily
 	r.CertsExpire = a.CertsExpire
 	r.ResponseBytes = a.BodyBytes
 	r.KernelStamps, r.StampFallbacks = a.KernelStamps, a.StampFallbacks

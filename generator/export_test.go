@@ -45,3 +45,13 @@ func (t *Target) Ask(ctx context.Context, turn *workload.Turn) {
 func CarryBy[C client](deps *Deps, carrier func(*TargetConfig) C) {
 	deps.carrier = func(c *TargetConfig) client { return carrier(c) }
 }
+
+// Ending counts the targets that wait for being buried.
+func (g *Generator) Ending() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.ending)
+}
+
+// InParallel does jobs as a plan does.
+func (d *Deps) InParallel(jobs []func() error) error { return d.inParallel(jobs) }

@@ -37,9 +37,21 @@ func sendStream(w http.ResponseWriter, body string) {
 	_, _ = w.Write([]byte(body))
 }
 
-// shortTimeouts make failures that wait for a limit quick; each is different, so that one cannot pass for another.
-func shortTimeouts(c *generator.TargetConfig) {
-	c.Client.Timeouts = transport.Timeouts{Connect: 300 * time.Millisecond, FirstToken: 600 * time.Millisecond, Idle: 400 * time.Millisecond, Total: 1500 * time.Millisecond}
+// limited makes a failure that waits for a limit quick. The other limits are long: a machine that stands still must not reach them.
+func limited(c *generator.TargetConfig, limit metrics.ErrorClass) {
+	limits := transport.Timeouts{Connect: time.Minute, FirstToken: time.Minute, Idle: time.Minute, Total: time.Minute}
+	const short = 300 * time.Millisecond
+	switch limit {
+	case metrics.ErrTimeoutConnect:
+		limits.Connect = short
+	case metrics.ErrTimeoutFirstToken:
+		limits.FirstToken = short
+	case metrics.ErrTimeoutIdle:
+		limits.Idle = short
+	case metrics.ErrTimeoutTotal:
+		limits.Total = short
+	}
+	c.Client.Timeouts = limits
 }
 
 // hang keeps a request open until the client has gone, which net/http notices once the request has been read.
@@ -66,7 +78,7 @@ func TestEachFailureIsCountedInItsOwnClass(t *testing.T) {
 		url  func(*testing.T) string
 		want metrics.ErrorClass
 	}{
-		{"a port where nobody listens", closedPort, metrics.ErrConnect},
+		{"a port where nobody listens", func(*testing.T) string { return "http://127.0.0.1:1" }, metrics.ErrConnect},
 		{"a name that does not exist", func(*testing.T) string { return "http://no-such-host.invalid" }, metrics.ErrDNS},
 		{"a host that swallows connections", swallowingHost, metrics.ErrTimeoutConnect},
 		{"a certificate that nobody vouches for", untrustedTLS, metrics.ErrTLS},
@@ -112,12 +124,7 @@ func TestEachFailureIsCountedInItsOwnClass(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, tt.url(t), func(c *generator.TargetConfig) {
 				c.Client.MaxEventBytes = 1 << 20
-				if strings.HasPrefix(string(tt.want), "timeout_") { // on a busy machine the others must not run into a limit
-					shortTimeouts(c)
-				}
-				if tt.want == metrics.ErrTimeoutTotal { // nor one that drips slowly on a busy machine into another one
-					c.Client.Timeouts.FirstToken, c.Client.Timeouts.Idle = time.Minute, time.Minute
-				}
+				limited(c, tt.want)
 			})
 			got := r.once(t.Context(), t).record
 			if got.Outcome != metrics.Failure || got.Class != tt.want {
@@ -165,16 +172,6 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-func closedPort(t *testing.T) string {
-	t.Helper()
-	l := listen(t)
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return "http://" + address
-}
-
 // swallowingHost takes connections and never shakes hands, so that TLS does not come about.
 func swallowingHost(t *testing.T) string {
 	t.Helper()
@@ -218,15 +215,16 @@ func TestATargetThatHangsDoesNotDisturbTheOthers(t *testing.T) {
 	t.Cleanup(hanging.Close)
 	well := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { sendStream(w, goodStream) }))
 	t.Cleanup(well.Close)
-	r := newRig(t, well.URL, shortTimeouts, func(c *generator.TargetConfig) { c.Load.Rate = 100 })
+	r := newRig(t, well.URL, func(c *generator.TargetConfig) { c.Load.Rate = 100 })
 	sick := r.config
 	sick.Name, sick.URL = "sick", hanging.URL
+	limited(&sick, metrics.ErrTimeoutFirstToken)
 	g, err := generator.New(generator.Config{Targets: []generator.TargetConfig{r.config, sick}}, r.deps)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.Close)
-	g.Run(t.Context(), 5*time.Second, 20)
+	g.Run(t.Context(), time.Minute, 20)
 	if got := r.series(t, "aiperf_requests_total", "outcome", "success"); got != 20 {
 		t.Errorf("successes = %v, want the 20 of the target that is well", got)
 	}
@@ -319,7 +317,7 @@ func TestAThousandFailuresLeaveNothingBehind(t *testing.T) {
 	}
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
-	for range 100 {
+	for range 1500 {
 		g, d := settled(server)
 		if g <= goroutines && d <= descriptors {
 			return

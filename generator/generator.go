@@ -30,6 +30,7 @@ type Generator struct {
 	targets []*Target // of the configuration, in its order
 	leaving []*Target // that it does not have any more, oldest first
 	claimed []*Target // that a plan builds on
+	ending  []*Target // whose goroutines have come to their end, and wait for changing
 	work    *work     // that goes on; nil = nothing runs
 }
 

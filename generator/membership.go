@@ -71,27 +71,41 @@ func (g *Generator) replace(next []*Target) {
 		}
 	}
 	g.mu.Unlock()
-	for _, t := range gone {
-		g.bury(t)
-	}
+	g.bury(gone)
 }
 
-// bury ends a target that has left and drained.
-func (g *Generator) bury(t *Target) {
-	g.mu.Lock()
-	g.leaving = slices.DeleteFunc(g.leaving, func(other *Target) bool { return other == t })
-	named := slices.ContainsFunc(slices.Concat(g.targets, g.leaving), func(other *Target) bool { return other.name == t.name })
-	g.mu.Unlock()
-	if named {
-		t.Close()
+// bury ends targets that have left and drained: all that there are at once, because somebody may have to look at all series before some of them go.
+func (g *Generator) bury(gone []*Target) {
+	if len(gone) == 0 {
 		return
+	}
+	g.mu.Lock()
+	g.leaving = slices.DeleteFunc(g.leaving, func(t *Target) bool { return slices.Contains(gone, t) })
+	named := map[string]bool{}
+	for _, t := range slices.Concat(g.targets, g.leaving) {
+		named[t.name] = true
+	}
+	g.mu.Unlock()
+	var names []string
+	for _, t := range gone {
+		if !named[t.name] {
+			named[t.name] = true
+			names = append(names, t.name)
+		}
+	}
+	end := func() {
+		for _, t := range gone {
+			t.Close()
+		}
 	}
 	if g.deps.Ledger != nil {
-		g.deps.Ledger.Retire(t.name)
+		for _, name := range names {
+			g.deps.Ledger.Retire(name)
+		}
 	}
-	if g.deps.Removed == nil {
-		t.Close()
+	if g.deps.Removed == nil || len(names) == 0 {
+		end()
 		return
 	}
-	g.deps.Removed(t.name, t.Close)
+	g.deps.Removed(names, end)
 }

@@ -3,11 +3,14 @@ package generator
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/tokenizer"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
 // Change is another configuration, prepared beside the one that runs. It ends with Commit or Discard.
@@ -68,7 +71,7 @@ func (g *Generator) Plan(config Config) (*Change, error) {
 			})
 		}
 	}
-	if err := inParallel(jobs); err != nil {
+	if err := deps.inParallel(jobs); err != nil {
 		c.Discard()
 		return nil, err
 	}
@@ -76,14 +79,14 @@ func (g *Generator) Plan(config Config) (*Change, error) {
 }
 
 // inParallel does jobs, as many at a time as there are processors, and joins their errors.
-func inParallel(jobs []func() error) error {
+func (d *Deps) inParallel(jobs []func() error) error {
 	errs := make([]error, len(jobs))
 	var working sync.WaitGroup
 	next := make(chan int)
 	for range min(len(jobs), runtime.GOMAXPROCS(0)) {
 		working.Go(func() {
 			for i := range next {
-				errs[i] = safely(jobs[i])
+				errs[i] = d.safely(jobs[i])
 			}
 		})
 	}
@@ -95,10 +98,13 @@ func inParallel(jobs []func() error) error {
 	return errors.Join(errs...)
 }
 
-// safely does a job that reads files of others: whatever is in them, it is an error at most.
-func safely(job func() error) (err error) {
+// safely does a job that reads files of others: whatever is in them, it is an error at most, and a panic that is counted.
+func (d *Deps) safely(job func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
+			d.Store.Panicked(metrics.ComponentReload)
+			d.Logger.Error("panic", slog.String("component", string(metrics.ComponentReload)), slog.Any("err", cause),
+				slog.String("stack", string(debug.Stack())))
 			err = fmt.Errorf("panic: %v", cause)
 		}
 	}()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/endpoint"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
@@ -24,6 +25,25 @@ func (c *Config) Rehearse() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Rehearse is that of the configuration, for the targets that do not run already with the same of everything that is rehearsed: those have made requests
+// since, and datasets are large.
+func (g *Generator) Rehearse(c *Config) error {
+	running := make(map[string]*TargetConfig, len(c.Targets))
+	for _, t := range g.living() {
+		running[t.name] = t.config.Load()
+	}
+	other := Config{Targets: slices.DeleteFunc(slices.Clone(c.Targets), func(t TargetConfig) bool {
+		now := running[t.Name]
+		return now != nil && t.rehearsedWith(now)
+	})}
+	return other.Rehearse()
+}
+
+// rehearsedWith tells whether the rehearsal of another target was that of this one.
+func (c *TargetConfig) rehearsedWith(other *TargetConfig) bool {
+	return c.sameQuestions(other) && c.Seed == other.Seed && c.replays() == other.replays()
 }
 
 func (c *TargetConfig) rehearse(tokenizers *tokenizer.Shelf) error {

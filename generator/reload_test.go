@@ -76,11 +76,11 @@ func newSite(t *testing.T, targets ...generator.TargetConfig) *site {
 	}
 	wait(time.Second)
 	s.anchor = s.clock.Now()
-	s.deps.Removed = func(name string, series func()) {
+	s.deps.Removed = func(names []string, series func()) {
 		series()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.removed = append(s.removed, name)
+		s.removed = append(s.removed, names...)
 	}
 	generator.CarryBy(&s.deps, func(c *generator.TargetConfig) *call {
 		s.mu.Lock()
@@ -264,6 +264,10 @@ func TestWhatSurvivesAChange(t *testing.T) {
 		"price":                    {func(c *generator.TargetConfig) { c.Budget.USDPerMillionInput = 1 }, true, 1},
 		"url":                      {func(c *generator.TargetConfig) { c.URL = "http://b" }, true, 2},
 		"timeouts":                 {func(c *generator.TargetConfig) { c.Client.Timeouts.Total = 1800 * time.Millisecond }, true, 2},
+		"reuse":                    {func(c *generator.TargetConfig) { c.Client.Reuse = transport.Both }, true, 2},
+		"fresh_every":              {func(c *generator.TargetConfig) { c.Client.FreshEvery = 3 }, true, 2},
+		"dns_refresh":              {func(c *generator.TargetConfig) { c.Client.DNSRefresh = time.Minute }, true, 2},
+		"ip_family":                {func(c *generator.TargetConfig) { c.Client.IPFamily = transport.OnlyIPv6 }, true, 2},
 		"credential":               {func(c *generator.TargetConfig) { c.Client.CredentialKey = "another" }, true, 2},
 		"header of the endpoint":   {func(c *generator.TargetConfig) { c.Endpoint.Headers = map[string]string{"X-A": "b"} }, true, 2},
 		"content of the workload":  {func(c *generator.TargetConfig) { c.Workload.InputTokens.Mean = 5 }, true, 2},
@@ -588,8 +592,9 @@ func TestQueuedArrivalsKeepTheirPlace(t *testing.T) {
 		})
 		s := newSite(t, queueing)
 		wait(6500 * time.Millisecond) // two sent, five queued
-		if got := s.generator.Status()[0]; got.InFlight != 1 || got.Queued != 5 {
-			t.Fatalf("%d in flight and %d queued", got.InFlight, got.Queued)
+		inflight := s.gather(t)["aiperf_inflight_requests"]
+		if queued, all := count(inflight, map[string]string{"phase": "queued"}), count(inflight, nil); queued != 5 || all != 6 {
+			t.Fatalf("%v queued of %v", queued, all)
 		}
 		s.change(t, with(queueing, func(c *generator.TargetConfig) { c.Load.Rate, c.Load.OnFull = 0.001, load.Drop }))
 		s.balanced(t)

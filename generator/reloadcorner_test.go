@@ -3,6 +3,7 @@ package generator_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +26,7 @@ func TestAPlanWaitsForABurial(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "http://127.0.0.1:1", func(c *generator.TargetConfig) { c.Load.Rate = 1e-6 })
 	burying, goOn, planned := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	r.deps.Removed = func(_ string, series func()) {
+	r.deps.Removed = func(_ []string, series func()) {
 		close(burying)
 		<-goOn
 		series()
@@ -70,6 +71,69 @@ func TestAPlanWaitsForABurial(t *testing.T) {
 	close(goOn)
 	stop()
 	<-ended
+}
+
+// TestTargetsThatEndWhileOneIsBuriedAreBuriedTogether: what is done before series go may cost a look at all of them.
+func TestTargetsThatEndWhileOneIsBuriedAreBuriedTogether(t *testing.T) {
+	t.Parallel()
+	const n = 8
+	r := newRig(t, "http://127.0.0.1:1", func(c *generator.TargetConfig) { c.Load.Rate = 1e-6 })
+	var config generator.Config
+	for i := range n {
+		config.Targets = append(config.Targets, with(r.config, func(c *generator.TargetConfig) { c.Name = fmt.Sprintf("t%d", i) }))
+	}
+	var g *generator.Generator
+	var calls [][]string // one at a time
+	r.deps.Removed = func(targets []string, series func()) {
+		if calls = append(calls, slices.Clone(targets)); len(calls) == 1 {
+			eventually(t, "all others wait", func() bool { return len(targets)+g.Ending() == n })
+		}
+		series()
+	}
+	g, err := generator.New(config, r.deps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		g.Serve(ctx, 0)
+	}()
+	eventually(t, "all run", func() bool {
+		return !slices.ContainsFunc(g.Status(), func(s generator.Status) bool { return s.State != metrics.StateRunning })
+	})
+	change, err := g.Plan(generator.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change.Commit()
+	eventually(t, "all are gone", func() bool { return len(g.Status()) == 0 && r.series(t, "aiperf_exporter_targets") == 0 })
+	stop()
+	<-ended
+	names := slices.Concat(calls...)
+	slices.Sort(names)
+	if len(calls) > 2 || len(slices.Compact(names)) != n {
+		t.Errorf("told in %d parts, want 2 at most: %v", len(calls), calls)
+	}
+}
+
+// TestAPanicOfAPlanIsCounted, and is an error of the plan.
+func TestAPanicOfAPlanIsCounted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "http://127.0.0.1:1")
+	var log strings.Builder
+	r.deps.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	err := r.deps.InParallel([]func() error{func() error { panic("a dataset that nobody has thought of") }, func() error { return nil }})
+	if err == nil || !strings.Contains(err.Error(), "a dataset that nobody has thought of") {
+		t.Errorf("error: %v", err)
+	}
+	if n := r.series(t, "aiperf_exporter_panics_total", "component", "reload"); n != 1 {
+		t.Errorf("%v panics, want 1", n)
+	}
+	if n := strings.Count(log.String(), "stack="); n != 1 {
+		t.Errorf("the stack is told %d times: %s", n, log.String())
+	}
 }
 
 // TestARecordingBeginsAnewWithItsTarget: the schedule that ended had read ahead.

@@ -20,11 +20,8 @@ type Status struct {
 	RateHz    float64
 	RateKnown bool
 	InFlight  int // requests that run
-	Queued    int // arrivals that wait for a free slot
-	// Budget is what is used of its own limits, BudgetExhausted whether one of them, or of those of all together, has refused the last arrival.
-	Budget          []budget.Use
-	BudgetExhausted bool
-	BackoffActive   bool
+	// Budget is what is used of its own limits.
+	Budget []budget.Use
 }
 
 // Status tells of all targets, those that leave and are not gone included. It waits for none of them.
@@ -45,8 +42,7 @@ func (t *Target) status() Status {
 	does := t.state.Load()
 	s := Status{
 		Config: t.config.Load(), State: does.state, Since: t.deps.Clock.Wall(does.at), Generation: int(t.revisions.Load()),
-		InFlight: t.gate.InFlight(), Queued: t.gate.Queued(),
-		BudgetExhausted: t.spent(wall), BackoffActive: t.current.Load().backoff.Active(now),
+		InFlight: t.gate.InFlight(),
 	}
 	if _, schedule := t.totals.now(); schedule != nil {
 		s.RateHz, s.RateKnown = schedule.Rate(now)
@@ -62,9 +58,9 @@ func (t *Target) status() Status {
 		return s
 	}
 	switch {
-	case s.BudgetExhausted:
+	case t.spent(wall):
 		s.State, s.Since = metrics.StateBudget, time.Time{}
-	case s.BackoffActive:
+	case t.current.Load().backoff.Active(now):
 		s.State, s.Since = metrics.StateBackoff, time.Time{}
 	}
 	return s

@@ -46,6 +46,7 @@ type Target struct {
 
 	// The generator's lock guards these.
 	alive      bool // it has a goroutine
+	buried     bool // its goroutine has nothing more to do
 	superseded bool // its name has belonged to another target since
 }
 

@@ -113,22 +113,32 @@ func (t *Target) linger(ctx context.Context, d time.Duration) {
 	}
 }
 
-// ends decides whether the goroutine of a target is over; false: the target was called back.
+// ends decides whether the goroutine of a target is over; false: the target was called back. Of those that come to their end while another one is
+// being buried, the first buries all.
 func (g *Generator) ends(w *work, t *Target) bool {
+	g.mu.Lock()
+	g.ending = append(g.ending, t)
+	g.mu.Unlock()
 	g.changing.Lock()
 	defer g.changing.Unlock()
 	g.mu.Lock()
-	stopped, leaves := w.ctx.Err() != nil, t.leaving.Load()
-	if !stopped && !leaves && w.pace.stays {
-		g.mu.Unlock()
-		return false
+	stopped := w.ctx.Err() != nil
+	var gone []*Target
+	for _, other := range g.ending {
+		if !stopped && other.leaving.Load() && !slices.Contains(g.claimed, other) {
+			other.alive, other.buried = false, true
+			gone = append(gone, other)
+		}
 	}
-	t.alive = false
-	claimed := slices.Contains(g.claimed, t)
+	g.ending = slices.DeleteFunc(g.ending, func(other *Target) bool { return other == t || other.buried })
+	over := t.buried || stopped || t.leaving.Load() || !w.pace.stays
+	if over {
+		t.alive = false
+	}
 	g.mu.Unlock()
-	if leaves && !stopped && !claimed {
-		g.bury(t)
+	g.bury(gone)
+	if over {
+		g.release(w) // last: who waits for the work may close everything
 	}
-	g.release(w) // last: who waits for the work may close everything
-	return true
+	return over
 }

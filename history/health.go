@@ -113,7 +113,7 @@ func (t *target) missed(c *count) bool {
 	worst := 0.0
 	for i := range min(len(t.slos), maxMasked) {
 		bad, objective := c.missed[i], t.slos[i].Objective
-		if bad < minBad || proved(c.judged-bad, c.judged, objective) != missed {
+		if bad < minBad || proved(c.judged-bad, c.judged, objective) != view.Missed {
 			continue
 		}
 		if times := float64(bad) / (float64(c.judged) * (1 - objective)); times > worst {

@@ -198,7 +198,7 @@ func TestWhatSamplesProve(t *testing.T) {
 	for _, test := range []struct {
 		good, n   int
 		objective float64
-		want      string
+		want      view.SLOState
 	}{
 		{0, 0, 0.9, "unproved"},
 		{10, 10, 0.9, "unproved"},
@@ -261,5 +261,52 @@ func TestObjectivesThatChangePlacesKeepWhatIsKnownOfThem(t *testing.T) {
 	r.play(".")
 	if row := r.row("running"); row.Health != view.Healthy || len(row.SLOs) != 0 || row.Window.Goodput != nil {
 		t.Errorf("without objectives: %s, %d of them, goodput %v", row.Health, len(row.SLOs), row.Window.Goodput)
+	}
+}
+
+func TestAFloodOfDropsIsJudgedOnceASecond(t *testing.T) {
+	t.Parallel()
+	r := newRig(Config{Records: 10}, interactive)
+	r.play("..........")
+	a, _ := r.target("a")
+	judged := map[int64]bool{}
+	for range 3000 { // over three seconds
+		r.clock.now += int64(time.Millisecond)
+		r.Dropped("a", metrics.DropInFlight, 1)
+		judged[a.judged] = true
+	}
+	if len(judged) > 7 { // an instant for the request before, and two for each second
+		t.Errorf("it was judged at %d instants", len(judged))
+	}
+	if got := r.row("running"); got.Health != view.Degraded {
+		t.Errorf("health %s: %s", got.Health, got.Reason)
+	}
+}
+
+func TestWhatAFewDropsHaveBegunIsDatedBackToThem(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]func(*rig){
+		"somebody looks":          func(*rig) {},
+		"another one is dropped":  func(r *rig) { r.Dropped("a", metrics.DropInFlight, 1) },
+		"a request ends in time":  func(r *rig) { r.fast() },
+		"a cancelled one is told": func(r *rig) { r.play("c") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(Config{Records: 10}, interactive)
+			r.play("..........")
+			r.clock.now += 10 * second
+			for range 5 {
+				r.clock.now += int64(time.Millisecond)
+				r.Dropped("a", metrics.DropInFlight, 1)
+			}
+			last := r.clock.now
+			r.clock.now += 120 * second
+			next(r)
+			got := r.row("running")
+			if got.Health != view.Degraded || !got.Since.Equal(r.clock.Wall(last)) {
+				t.Errorf("%s since %v, want degraded since %v", got.Health, got.Since, r.clock.Wall(last))
+			}
+		})
 	}
 }

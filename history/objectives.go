@@ -10,13 +10,6 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/web/view"
 )
 
-// The states of an objective.
-const (
-	met      = "met"
-	missed   = "missed"
-	unproved = "unproved"
-)
-
 // objectives tells how the target does by each of its objectives, over the last hour. The lock is held.
 func (t *target) objectives() []view.SLO {
 	out := make([]view.SLO, len(t.slos))
@@ -35,15 +28,15 @@ func (t *target) objectives() []view.SLO {
 }
 
 // proved tells what so many good ones of n say about the share that should be good.
-func proved(good, n int, objective float64) string {
+func proved(good, n int, objective float64) view.SLOState {
 	low, high := wilson(good, n)
 	switch {
 	case low >= objective:
-		return met
+		return view.Met
 	case high < objective:
-		return missed
+		return view.Missed
 	}
-	return unproved
+	return view.Unproved
 }
 
 // z95 is the quantile of the normal distribution that leaves 5 % outside, half on each side.

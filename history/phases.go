@@ -11,9 +11,6 @@ import (
 // origin is the instant at which the life of a request began: when it was wanted.
 func origin(t *metrics.Timeline) int64 { return cmp.Or(t.Sched, t.Issue, t.Start) }
 
-// phaseOrder is how phases follow each other.
-var phaseOrder = []string{"queue", "prepare", "dns", "connect", "tls", "send", "wait", "decode", "rest"}
-
 // phases divide the life of a request, without gaps: what lies between two instants that are known belongs to the phase that ends with the
 // later one. Where a request ended early, the rest belongs to the phase in which it was.
 func (e *entry) phases() (phases []view.Phase, total float64) {
@@ -21,7 +18,7 @@ func (e *entry) phases() (phases []view.Phase, total float64) {
 	begin := origin(t)
 	end := max(t.End, begin)
 	at := begin
-	until := func(name string, instant int64) {
+	until := func(name view.PhaseName, instant int64) {
 		instant = min(instant, end)
 		if instant <= at { // it did not happen, or took no time
 			return
@@ -33,18 +30,18 @@ func (e *entry) phases() (phases []view.Phase, total float64) {
 		}
 		at = instant
 	}
-	until("queue", t.Issue)
-	until("prepare", t.Start)
+	until(view.PhaseQueue, t.Issue)
+	until(view.PhasePrepare, t.Start)
 	if !e.reused { // else somebody else's connection was made meanwhile
-		until("dns", t.DNSDone)
-		until("connect", t.ConnectDone)
-		until("tls", t.TLSDone)
+		until(view.PhaseDNS, t.DNSDone)
+		until(view.PhaseConnect, t.ConnectDone)
+		until(view.PhaseTLS, t.TLSDone)
 	}
-	until("send", t.Sent)
-	until("wait", e.first)
-	until("decode", e.last)
+	until(view.PhaseSend, t.Sent)
+	until(view.PhaseWait, e.first)
+	until(view.PhaseDecode, e.last)
 	under := e.under()
-	if last := len(phases) - 1; last >= 0 && slices.Index(phaseOrder, under) < slices.Index(phaseOrder, phases[last].Name) {
+	if last := len(phases) - 1; last >= 0 && slices.Index(view.PhaseNames, under) < slices.Index(view.PhaseNames, phases[last].Name) {
 		under = phases[last].Name // a request does not go back
 	}
 	until(under, end)
@@ -52,24 +49,24 @@ func (e *entry) phases() (phases []view.Phase, total float64) {
 }
 
 // under is the phase in which the request was when it ended.
-func (e *entry) under() string {
+func (e *entry) under() view.PhaseName {
 	t := &e.time
 	begun := func(from, to int64) bool { return !e.reused && from != 0 && to == 0 }
 	switch {
 	case e.first != 0:
-		return "rest"
+		return view.PhaseRest
 	case t.Sent != 0:
-		return "wait"
+		return view.PhaseWait
 	case begun(t.TLSStart, t.TLSDone):
-		return "tls"
+		return view.PhaseTLS
 	case begun(t.ConnectStart, t.ConnectDone):
-		return "connect"
+		return view.PhaseConnect
 	case begun(t.DNSStart, t.DNSDone):
-		return "dns"
+		return view.PhaseDNS
 	case t.Start != 0:
-		return "send"
+		return view.PhaseSend
 	case t.Issue != 0:
-		return "prepare"
+		return view.PhasePrepare
 	}
-	return "queue"
+	return view.PhaseQueue
 }

@@ -68,7 +68,7 @@ func ends(phases []view.Phase) string {
 		if i > 0 {
 			out += " "
 		}
-		out += p.Name + "-" + plainNumber(p.End)
+		out += string(p.Name) + "-" + plainNumber(p.End)
 	}
 	return out
 }
@@ -94,10 +94,10 @@ func TestPhasesArePartition(t *testing.T) {
 		phases, total := e.phases()
 		at, place := 0.0, 0
 		for _, p := range phases {
-			for place < len(phaseOrder) && phaseOrder[place] != p.Name {
+			for place < len(view.PhaseNames) && view.PhaseNames[place] != p.Name {
 				place++
 			}
-			if p.Start != at || p.End <= p.Start || place == len(phaseOrder) {
+			if p.Start != at || p.End <= p.Start || place == len(view.PhaseNames) {
 				t.Fatalf("%+v\nphase %+v of %+v", e, p, phases)
 			}
 			at = p.End

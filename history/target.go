@@ -25,6 +25,8 @@ type target struct {
 	sent      sent
 
 	finding     finding // of the newest requests, whatever the state
+	judged      int64   // when that was found
+	unjudged    bool    // there were drops since
 	since       int64   // of its health
 	idleSince   int64   // 0 = it is not
 	lastSuccess int64   // 0 = there was none
@@ -84,6 +86,7 @@ func (t *target) inOrder(verdicts []metrics.Verdict) []metrics.Verdict {
 
 // note adds a request to the figures. The lock is held.
 func (t *target) note(r *metrics.Record, m *metrics.Measures, verdicts []metrics.Verdict) {
+	t.settle()
 	t.advance(r.Time.End)
 	t.sent.add(t.at)
 	// A warm-up is no measurement, and that we have cancelled a request says nothing about the server.
@@ -128,14 +131,32 @@ func (t *target) dropped(reason metrics.DropReason, n, now int64) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if now-t.judged >= judgePause {
+		t.settle()
+	}
 	t.advance(now)
 	t.points.now.drop(at, n, t.slos)
-	t.judge()
+	if t.unjudged = true; t.at-t.judged >= judgePause {
+		t.judge()
+	}
+}
+
+// judgePause is the least time between two looks at how the target does that only drops are the reason for: where nothing can be sent they come by the
+// thousand, and each says the same. It is how far off the beginning of an illness may be that only they show.
+const judgePause = int64(time.Second)
+
+// settle looks at how the target does if there were drops since the last look: at the instant of the last one, before anything else is noted. The lock
+// is held.
+func (t *target) settle() {
+	if t.unjudged {
+		t.judge()
+	}
 }
 
 // judge looks at how the target does. A health that changes has begun with what made it so. The lock is held.
 func (t *target) judge() {
 	found := t.find(t.at)
+	t.judged, t.unjudged = t.at, false
 	if found.health != t.finding.health {
 		t.since = t.at
 		if found.since != 0 {
@@ -160,6 +181,7 @@ func (t *target) setSLOs(slos []metrics.SLO) {
 
 // fill completes a row. The lock is held.
 func (t *target) fill(row *view.Target, clock Clock) {
+	t.settle()
 	t.advance(clock.Now())
 	t.judge()
 	t.fillHealth(row, clock)

@@ -210,6 +210,23 @@ func BenchmarkFinished(b *testing.B) {
 	}
 }
 
+// The window is full, so that a look at it costs as much as it may.
+func BenchmarkDropped(b *testing.B) {
+	clock := &handClock{now: 1000 * second}
+	h := New(Config{Records: 100}, Deps{Clock: clock})
+	h.SetTargets([]Target{{Name: "a", SLOs: []metrics.SLO{interactive}}})
+	r, m, verdicts := benchmarkRecord(metrics.Success)
+	for range maxSamples {
+		clock.now += 1e6
+		r.Time.End = clock.now
+		h.Finished("a", r, m, verdicts)
+	}
+	for b.ReportAllocs(); b.Loop(); {
+		clock.now += 1e5 // ten thousand a second
+		h.Dropped("a", metrics.DropInFlight, 1)
+	}
+}
+
 func BenchmarkFill(b *testing.B) {
 	h := New(Config{Records: 100}, Deps{Clock: metrics.NewSystemClock()})
 	h.SetTargets([]Target{{Name: "a", SLOs: []metrics.SLO{interactive}}})

@@ -68,6 +68,7 @@ type slots struct {
 	live                               liveSlots
 	info                               slot
 	stampSource                        map[string]slot
+	ipFamily                           map[IPFamily]slot
 	good, sloRequests, badRun          []slot               // by index of TargetInfo.SLOs
 	violations                         []map[SLOMetric]slot // likewise
 	sweep                              sweepSlots
@@ -222,6 +223,7 @@ func (b *board) addGauges(created float64) {
 	b.values[a.driftMatch] = 1
 	a.driftDistance = b.add("aiperf_output_fingerprint_distance_nats", Gauge)
 	a.stampSource = addEach(b, "aiperf_timestamp_source_info", Gauge, StampSources)
+	a.ipFamily = addEach(b, "aiperf_target_ip_family", Gauge, IPFamilies)
 	a.info = b.addInfo()
 }
 

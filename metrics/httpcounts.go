@@ -5,6 +5,18 @@ import "strconv"
 // maxCodes bounds the values of the label code.
 const maxCodes = 60
 
+// IPFamily is the version of IP of a connection.
+type IPFamily string
+
+// The versions.
+const (
+	IPv4 IPFamily = "4"
+	IPv6 IPFamily = "6"
+)
+
+// IPFamilies is the closed list.
+var IPFamilies = []IPFamily{IPv4, IPv6}
+
 // countTransport counts how a request travelled.
 func (t *Target) countTransport(r *Record) {
 	if r.Status != 0 {
@@ -14,6 +26,9 @@ func (t *Target) countTransport(r *Record) {
 	if r.ConnObtained {
 		t.values[t.at.reused[r.ConnReused]]++
 		t.values[t.at.connections[r.ConnReused]]++
+		for family, at := range t.at.ipFamily {
+			t.values[at] = boolValue(family == r.IPFamily)
+		}
 		t.values[t.at.requestBytes] += float64(r.RequestBytes)
 	}
 	t.values[t.at.responseBytes] += float64(r.ResponseBytes)

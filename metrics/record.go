@@ -105,6 +105,7 @@ type Record struct {
 
 	ConnReused   bool
 	ConnObtained bool
+	IPFamily     IPFamily // of the connection, "" = there was none
 	// CertsExpire is when the first of the certificates ends that the server has shown; zero: none was shown for this request.
 	CertsExpire   time.Time
 	RequestBytes  int64

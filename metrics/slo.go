@@ -1,7 +1,9 @@
 package metrics
 
 import (
+	"cmp"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/aiperf-exporter/aiperf-exporter/invalid"
@@ -31,6 +33,8 @@ type SLOConfig struct {
 	Window    time.Duration `koanf:"window" yaml:"window"`       // time over which the objective holds, for dashboards and alerts
 	// Count arrivals that were dropped because the server was slow (`in_flight`, `queue_full`, `queue_timeout`, `overlap`) as bad requests.
 	CountDrops bool `koanf:"count_drops" yaml:"count_drops"`
+	// Name of limits that others have published, from the table of presets. A limit that is written beside it stands in the place of its own.
+	Preset SLOPreset `koanf:"preset" yaml:"preset,omitempty"`
 	// Longest time from the start of a request to its first token, reasoning included.
 	TimeToFirstToken time.Duration `koanf:"time_to_first_token" yaml:"time_to_first_token,omitempty"`
 	// Longest time from the start of a request to its first token that is not reasoning.
@@ -54,11 +58,12 @@ func DefaultSLOConfig() SLOConfig {
 	return SLOConfig{Objective: 0.99, Window: 30 * 24 * time.Hour, CountDrops: true}
 }
 
-// thresholds lists the limits that are set, in the order of the fields.
+// thresholds lists the limits that are set, here or by the preset, in the order of the fields.
 func (c *SLOConfig) thresholds() []Threshold {
 	var out []Threshold
+	preset := sloPresets[c.Preset] // of which there may be none
 	for i := range sloMeasures {
-		if limit := sloMeasures[i].limit(c); limit != 0 {
+		if limit := cmp.Or(sloMeasures[i].limit(c), sloMeasures[i].limit(&preset)); limit != 0 {
 			out = append(out, Threshold{sloMeasures[i].metric, limit})
 		}
 	}
@@ -75,8 +80,11 @@ func (c *SLOConfig) Validate(path string) []error {
 		errs = append(errs, invalid.Key(path+".window", "must be > 0, got %v", c.Window))
 	}
 	limits := c.thresholds()
-	if len(limits) == 0 {
-		errs = append(errs, invalid.Key(path, "limits nothing: set at least one of time_to_first_token, inter_token_latency, request_latency, …"))
+	switch _, known := sloPresets[c.Preset]; {
+	case c.Preset != "" && !known:
+		errs = append(errs, invalid.Key(path+".preset", "must be one of %s, got %q", strings.Join(words(SLOPresets()), ", "), c.Preset))
+	case len(limits) == 0:
+		errs = append(errs, invalid.Key(path, "limits nothing: set a preset, or at least one of time_to_first_token, inter_token_latency, request_latency, …"))
 	}
 	for _, t := range limits {
 		if t.Limit < 0 || math.IsNaN(t.Limit) || math.IsInf(t.Limit, 0) {

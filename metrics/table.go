@@ -395,6 +395,10 @@ func stateSeries() []Series {
 			Name: "aiperf_timestamp_source_info", Kind: Gauge, Scope: PerTarget, Labels: []Label{{"source", StampSources}},
 			Help: "Whether arrival instants come from the kernel or from the return of the read, 1 for the source of the last answer and 0 for the other; both 0 until there is one.",
 		},
+		{
+			Name: "aiperf_target_ip_family", Kind: Gauge, Scope: PerTarget, Labels: []Label{{"family", words(IPFamilies)}},
+			Help: "Version of IP of the connection that the last request obtained, to the server or to its proxy: 1 for that version and 0 for the other; both 0 until there is one.",
+		},
 	}
 }
 

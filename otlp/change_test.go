@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/aiperf-exporter/aiperf-exporter/collector"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
@@ -422,9 +423,9 @@ func TestStatusOfSending(t *testing.T) {
 			t.Errorf("got %+v, want %s, %s, %d points", got, state, detail, points)
 		}
 	}
-	shown(StateWaiting, "", 0)
+	shown(collector.StateWaiting, "", 0)
 	e.session.Load().export(t.Context())
-	shown(StateOK, "", 2)
+	shown(collector.StateOK, "", 2)
 	refusal = true
 	e.session.Load().export(t.Context())
 	got := e.Status()[0]

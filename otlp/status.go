@@ -4,19 +4,14 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/aiperf-exporter/aiperf-exporter/collector"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
-)
-
-// Values of Status.State beside the reasons for which requests fail.
-const (
-	StateOK      = "ok"
-	StateWaiting = "waiting" // nothing has been sent yet with this configuration
 )
 
 // Status is how sending goes.
 type Status struct {
-	Endpoint    string // without credentials
-	State       string
+	Endpoint    string        // without credentials
+	State       string        // collector.StateOK or StateWaiting, or the reason for which requests fail
 	Detail      string        // what is wrong, without credentials
 	LastSuccess time.Time     // zero = there was none
 	Took        time.Duration // of the last export
@@ -32,6 +27,6 @@ func (e *Exporter) Status() []Status {
 	e.tally.mu.Lock()
 	defer e.tally.mu.Unlock()
 	out := e.tally.last
-	out.Endpoint, out.State = secret.RedactURL(s.config.Endpoint), cmp.Or(out.State, StateWaiting)
+	out.Endpoint, out.State = secret.RedactURL(s.config.Endpoint), cmp.Or(out.State, collector.StateWaiting)
 	return []Status{out}
 }

@@ -144,7 +144,7 @@ func (t *tally) exported(at time.Time, took time.Duration, err error, text func(
 	}
 	t.exports[success]++
 	t.lastSuccess = at
-	t.last.State, t.last.Detail, t.last.LastSuccess = StateOK, "", at
+	t.last.State, t.last.Detail, t.last.LastSuccess = collector.StateOK, "", at
 }
 
 func (t *tally) failed(why reason) {

@@ -27,7 +27,7 @@ func (r *Result) WritePage(to io.Writer) error {
 	fmt.Fprintf(&page, "module %s, %s, model %s, %s\n", r.module, r.endpoint, r.model, r.url)
 	fmt.Fprintf(&page, "%s after %v of %v", r.outcome(), r.duration.Round(time.Microsecond), r.timeout)
 	if r.record.Class != "" {
-		fmt.Fprintf(&page, ": %s, %s", r.record.Class, r.redact(r.record.Detail))
+		fmt.Fprintf(&page, ": %s, %s", r.record.Class, strconv.QuoteToGraphic(r.redact(r.record.Detail)))
 	}
 	page.WriteString("\n\n# timeline\n")
 	for _, at := range r.timeline() {

@@ -122,7 +122,7 @@ func (p *Prober) probe(ctx context.Context, r *Request) (*Result, *Rejection) {
 		return nil, err
 	}
 	return &Result{
-		module: plan.module, witness: seen, slos: plan.target.SLOs,
+		module: plan.module, witness: seen,
 		url: plan.target.PublicURL(), model: plan.target.Model, endpoint: string(plan.target.Endpoint.Type), Debug: q.debug,
 		duration: time.Duration(p.deps.Clock.Now() - began), timeout: limit,
 	}, nil

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func TestAProbeOfAStreamTellsEverythingThatItMeasured(t *testing.T) {
 	}
 	got := shown(t, result)
 	want := map[string]float64{
-		"probe_success": 1, "probe_timeout_seconds": 300, "aiperf_probe_http_status_code": 200,
+		"probe_success": 1, "probe_timeout_seconds": 300, "aiperf_probe_http_status_code": 200, "probe_ip_protocol": 4,
 		"aiperf_probe_tokens{input}": 9, "aiperf_probe_tokens{output}": 2, "aiperf_probe_slo_good{lax}": 1, "aiperf_probe_slo_good{strict}": 0,
 	}
 	measured := []string{
@@ -224,9 +225,12 @@ func TestAProbeThatHangsLeavesNoPlaceForMoreThanMayRun(t *testing.T) {
 
 func TestAConfiguredTargetIsAskedByItsName(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex
 	var credentials []string
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
 		credentials = append(credentials, r.Header.Get("Authorization")+" "+r.Header.Get("X-Api-Key"))
+		mu.Unlock()
 		stream(w, r)
 	})
 	r := newRig(t, func(r *rig) {
@@ -254,6 +258,8 @@ func TestAConfiguredTargetIsAskedByItsName(t *testing.T) {
 			t.Errorf("module %q: got %v", module, err)
 		}
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if diff := cmp.Diff([]string{"of the target ", "of the target ", "of the target of the module"}, credentials); diff != "" {
 		t.Errorf("credentials (-want +got):\n%s", diff)
 	}

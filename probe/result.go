@@ -17,7 +17,6 @@ type Result struct {
 	*witness
 	module               string
 	url, model, endpoint string
-	slos                 []metrics.SLO
 	duration, timeout    time.Duration
 }
 

@@ -132,6 +132,18 @@ var answered = []answerSeries{
 		func(r *Result) []child { return one(float64(r.record.Status)) },
 	},
 	{
+		metrics.Series{Name: "probe_ip_protocol", Help: "Version of IP of the connection, 4 or 6, to the server or to its proxy. Absent without one."},
+		func(r *Result) []child {
+			switch r.record.IPFamily {
+			case metrics.IPv4:
+				return one(4)
+			case metrics.IPv6:
+				return one(6)
+			}
+			return nil
+		},
+	},
+	{
 		metrics.Series{Name: "aiperf_probe_error_info", Labels: []metrics.Label{{Name: "error_class", Values: errorClasses()}}, Help: "1, with the class of the failure. Absent for a success."},
 		func(r *Result) []child {
 			if r.record.Outcome != metrics.Failure {
@@ -183,8 +195,8 @@ func tokens(r *Result) []child {
 
 func verdicts(r *Result) []child {
 	out := make([]child, 0, len(r.verdicts))
-	for i, v := range r.verdicts {
-		out = append(out, child{truth(v.Good), []string{r.slos[i].Name}})
+	for _, v := range r.verdicts {
+		out = append(out, child{truth(v.Good), []string{v.SLO}})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	promconfig "github.com/prometheus/common/config"
 
 	"github.com/aiperf-exporter/aiperf-exporter/generator/transport"
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
 func TestAProxyIsGivenOnlyNamesThatAreAllowed(t *testing.T) {
@@ -80,6 +81,44 @@ func TestTheGuardHoldsForHTTP2AndTLSToo(t *testing.T) {
 		}
 		if _, err := r.ask(t.Context(), "https://here.wild.example:"+u.Port(), "chat"); refusal(t, err) != ReasonAddressRefused {
 			t.Errorf("HTTP/%s: got %v", version, err)
+		}
+	}
+}
+
+// A module that takes one version of IP alone connects to no address of the other one, and what it connects to is judged as ever.
+func TestTheGuardHoldsForTheVersionOfIPThatIsWanted(t *testing.T) {
+	t.Parallel()
+	s := serve(t, stream)
+	for _, test := range []struct {
+		allow  string
+		family transport.IPFamily
+		want   metrics.IPFamily // of the connection, "" = it is refused
+	}{
+		{"both.example", transport.OnlyIPv4, metrics.IPv4},
+		{"both.example", transport.OnlyIPv6, metrics.IPv6},
+		{"127.0.0.1/32", transport.OnlyIPv4, metrics.IPv4},
+		{"127.0.0.1/32", transport.OnlyIPv6, ""},
+		{"::1/128", transport.OnlyIPv4, ""},
+		{"::1/128", transport.OnlyIPv6, metrics.IPv6},
+	} {
+		r := newRig(t, allow(test.allow), knowing(map[string][][]string{"both.example": {{"127.0.0.1", "::1"}}}), func(r *rig) {
+			module := chat()
+			module.Client.IPFamily = test.family
+			r.modules["chat"] = Module{Target: module}
+		})
+		before := s.accepted.Load()
+		result, err := r.ask(t.Context(), s.at("both.example"), "chat")
+		if test.want == "" {
+			if refusal(t, err) != ReasonAddressRefused || s.accepted.Load() != before {
+				t.Errorf("%s, IPv%s: got %v, and %d connections", test.allow, test.family, err, s.accepted.Load()-before)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.outcome() != resultSuccess || result.record.IPFamily != test.want {
+			t.Errorf("%s, IPv%s: %s by IPv%s: %s", test.allow, test.family, result.outcome(), result.record.IPFamily, result.record.Detail)
 		}
 	}
 }

@@ -8,6 +8,7 @@ package reload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -25,8 +26,14 @@ const (
 	Discovery Trigger = "discovery"
 )
 
-// limit is how long reading, compiling and building may take. Nothing that runs waits for it.
+// limit is how long looking at the files, reading, compiling and building may take. Nothing that runs waits for it.
 const limit = time.Minute
+
+// errLimit tells that it was over.
+var errLimit = errors.New("it takes longer than a minute")
+
+// unanswered is the fingerprint of files on a file system that does not answer: no other is empty.
+const unanswered = ""
 
 // ErrRunning is what a request gets while an attempt runs.
 var ErrRunning = errors.New("a reload is running")
@@ -56,7 +63,8 @@ type Deps struct {
 	// notice while nobody takes it; nil = nothing is discovered.
 	Refresh   func(context.Context) (Summary, error)
 	Refreshed <-chan struct{}
-	// Fingerprint is equal for equal contents of the files, also where they cannot be read. Begin with that of the configuration that runs.
+	// Fingerprint is equal for equal contents of the files, also where they cannot be read. Begin with that of the configuration that runs. It may
+	// hang; then it is not asked again until it has come back.
 	Fingerprint func() string
 	// Ticks are when to look whether the files have changed; nil = never.
 	Ticks <-chan time.Time
@@ -74,6 +82,7 @@ type Loop struct {
 	running  atomic.Bool
 	ended    chan struct{}
 	end      sync.Once
+	files    Apart       // where they are looked at
 	seen     string      // fingerprint of what was attempted last
 	again    *time.Timer // when what was discovered is tried again; stopped = it is in effect
 
@@ -104,7 +113,7 @@ func (l *Loop) Run(ctx context.Context) {
 		case r := <-l.requests:
 			r.done <- l.attempt(ctx, Request)
 		case <-l.deps.Ticks:
-			if l.deps.Fingerprint() != l.seen {
+			if l.changed(ctx) {
 				_ = l.attempt(ctx, Poll) // likewise
 			}
 		case <-l.deps.Refreshed:
@@ -146,14 +155,33 @@ func (l *Loop) Last() *Result {
 	return l.last
 }
 
+// changed tells whether the files are others than those of the last attempt. That they do not answer any more is a change.
+func (l *Loop) changed(ctx context.Context) bool {
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
+	defer cancel()
+	now, _ := l.look(limited) // an attempt tells what is wrong
+	return now != l.seen && ctx.Err() == nil
+}
+
+// look gives the fingerprint of the files.
+func (l *Loop) look(ctx context.Context) (string, error) {
+	fingerprint, err := Do(ctx, &l.files, func() (string, error) { return l.deps.Fingerprint(), nil })
+	if err != nil {
+		return unanswered, fmt.Errorf("read the files: %w", err)
+	}
+	return fingerprint, nil
+}
+
 func (l *Loop) attempt(ctx context.Context, trigger Trigger) error {
 	l.running.Store(true)
 	defer l.running.Store(false)
-	l.seen = l.deps.Fingerprint() // before they are read: what changes after this is looked at again
 	r := Result{Trigger: trigger}
-	limited, cancel := context.WithTimeoutCause(ctx, limit, errors.New("it takes longer than a minute"))
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
 	defer cancel()
-	r.Summary, r.Err = l.deps.Reload(limited)
+	l.seen, r.Err = l.look(limited) // before they are read: what changes after this is looked at again
+	if r.Err == nil {
+		r.Summary, r.Err = l.deps.Reload(limited)
+	}
 	r.At = l.deps.Now()
 	if r.Err == nil {
 		l.again.Stop() // what was discovered is in effect with it
@@ -169,7 +197,7 @@ func (l *Loop) attempt(ctx context.Context, trigger Trigger) error {
 // what was discovered once more, so that it is tried again where it fails, until it is in effect with or without new files.
 func (l *Loop) refresh(ctx context.Context) {
 	r := Result{Trigger: Discovery}
-	limited, cancel := context.WithTimeoutCause(ctx, limit, errors.New("it takes longer than a minute"))
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
 	defer cancel()
 	r.Summary, r.Err = l.deps.Refresh(limited)
 	r.At = l.deps.Now()

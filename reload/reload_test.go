@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,6 +29,9 @@ type rig struct {
 
 	mu       sync.Mutex
 	contents string
+	stuck    chan struct{} // looking at the files waits until it is closed; nil = it does not
+	looks    int           // at a time
+	most     int
 	err      error
 	hold     chan struct{} // an attempt waits until it is closed; nil = it does not
 	attempts int
@@ -57,7 +61,16 @@ func newRig(t *testing.T) *rig {
 		Reload: work(reload.Summary{Added: 1}), Refresh: work(reload.Summary{}), Refreshed: r.refreshed, Ticks: r.ticks,
 		Fingerprint: func() string {
 			r.mu.Lock()
+			stuck := r.stuck
+			r.looks++
+			r.most = max(r.most, r.looks)
+			r.mu.Unlock()
+			if stuck != nil {
+				<-stuck
+			}
+			r.mu.Lock()
 			defer r.mu.Unlock()
+			r.looks--
 			return r.contents
 		},
 		Now: time.Now, Logger: slog.New(slog.DiscardHandler),
@@ -194,6 +207,56 @@ func TestAnAttemptThatTakesTooLongIsGivenUp(t *testing.T) {
 			t.Error("it was taken")
 		}
 	})
+}
+
+func TestAFileSystemThatHangsFailsReloadsUntilItIsBack(t *testing.T) {
+	for name, begin := range map[string]func(*testing.T, *rig) reload.Trigger{
+		"asked for": func(t *testing.T, r *rig) reload.Trigger {
+			t.Helper()
+			if err := r.loop.Reload(t.Context()); err == nil {
+				t.Error("it was taken")
+			}
+			return reload.Request
+		},
+		"looked for": func(_ *testing.T, r *rig) reload.Trigger {
+			r.ticks <- time.Now()
+			return reload.Poll
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, stuck := newRig(t), make(chan struct{})
+				r.set(func(r *rig) { r.stuck = stuck })
+				want := []reload.Trigger{begin(t, r)}
+				time.Sleep(2 * time.Minute) // of the bubble
+				for range 3 {
+					r.ticks <- time.Now() // nothing that nobody knows
+					if err := r.loop.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "file system") {
+						t.Errorf("while it hangs: %v", err)
+					}
+					want = append(want, reload.Request)
+				}
+				r.refreshed <- struct{}{}
+				synctest.Wait()
+				r.set(func(r *rig) {
+					if r.attempts != 1 || r.most != 1 { // that of discovery
+						t.Errorf("%d attempts, and the files were looked at by %d at a time", r.attempts, r.most)
+					}
+					r.stuck = nil
+				})
+				close(stuck)
+				synctest.Wait()
+				r.ticks <- time.Now()
+				synctest.Wait()
+				if err := r.loop.Reload(t.Context()); err != nil {
+					t.Errorf("when it is back: %v", err)
+				}
+				if diff := cmp.Diff(append(want, reload.Poll, reload.Request), r.triggers()); diff != "" {
+					t.Errorf("attempts (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 func TestWhatIsDiscoveredAndChangesNothingIsNotTold(t *testing.T) {

@@ -1,11 +1,9 @@
 package secret
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 )
 
 // minRedactedBytes is the length from which a secret is searched for: a shorter one would blot out ordinary words.
@@ -14,11 +12,10 @@ const minRedactedBytes = 8
 // Redactor replaces all secrets that it knows in text that somebody else wrote, such as the error message of a server. It is safe for
 // concurrent use; the zero Redactor knows no secret.
 type Redactor struct {
-	mu       sync.Mutex
-	sources  []*Source
-	words    []string // the values that the spellings and the replacer were made for
-	spelled  [][]byte
-	replacer *strings.Replacer
+	mu      sync.Mutex
+	sources []*Source
+	words   []string // the values whose spellings are known
+	known   *lexicon // of their spellings, never changed, only replaced; nil = not made yet
 }
 
 // Add makes the values of the sources known, also the ones that their files will hold later.
@@ -53,36 +50,24 @@ func (r *Redactor) Covers(other *Redactor) bool {
 	})
 }
 
-// Redact gives text with each secret of at least 8 bytes replaced by Mask, however it is spelled.
+// Redact gives text with each secret of at least 8 bytes replaced by Mask, however it is spelled, and where the text was cut, at its end or before a "…",
+// the beginning of one of as many bytes.
 func (r *Redactor) Redact(text string) string {
-	if len(text) < minRedactedBytes {
+	found := r.current().search([]byte(text))
+	if len(found) == 0 {
 		return text
 	}
-	if replacer := r.current(); replacer != nil {
-		text = replacer.Replace(text)
+	var out strings.Builder
+	from := 0
+	for _, s := range found {
+		out.WriteString(text[from:s.from] + Mask)
+		from = s.to
 	}
-	if len(quoted([]byte(text))) == 0 { // which is quicker than the expression
-		return text
-	}
-	return credential.ReplaceAllStringFunc(text, maskCredential)
+	return out.String() + text[from:]
 }
 
-// credential is what an Authorization header holds, as servers like to quote it. Basic credentials and the tokens of OAuth 2.0 are in no
-// file and no variable.
-var credential = regexp.MustCompile(`(?i)\b(basic|bearer)\s+[A-Za-z0-9+/=._~-]{8,}`)
-
-// maskCredential masks a match, unless it is prose: "Bearer authentication" has neither a capital letter inside nor anything but letters.
-func maskCredential(match string) string {
-	scheme, token := match[:strings.IndexFunc(match, unicode.IsSpace)], strings.TrimSpace(match[strings.IndexFunc(match, unicode.IsSpace):])
-	odd := func(c rune) bool { return (c < 'a' || c > 'z') && c != '.' && c != '-' }
-	if !strings.ContainsFunc(token[1:], odd) {
-		return match
-	}
-	return scheme + " " + Mask
-}
-
-// current gives the replacer for the values of this moment, nil if there are none.
-func (r *Redactor) current() *strings.Replacer {
+// current gives the spellings of the secrets of this moment.
+func (r *Redactor) current() *lexicon {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var words []string
@@ -93,39 +78,13 @@ func (r *Redactor) current() *strings.Replacer {
 			}
 		}
 	}
-	if slices.Equal(words, r.words) {
-		return r.replacer
+	if r.known != nil && slices.Equal(words, r.words) {
+		return r.known
 	}
-	r.words, r.spelled, r.replacer = words, nil, nil
-	var all []string
+	var forms []string
 	for _, word := range slices.Compact(slices.Sorted(slices.Values(words))) { // many targets may have one key
-		all = append(all, spellings(word)...)
+		forms = append(forms, spellings(word)...)
 	}
-	for _, form := range all {
-		r.spelled = append(r.spelled, []byte(form))
-	}
-	r.replacer = newReplacer(all)
-	return r.replacer
-}
-
-// forms are the spellings of the secrets of this moment.
-func (r *Redactor) forms() [][]byte {
-	r.current()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.spelled
-}
-
-// newReplacer puts the longest word first: of two secrets that begin alike, the shorter would leave the rest of the longer.
-func newReplacer(words []string) *strings.Replacer {
-	if len(words) == 0 {
-		return nil
-	}
-	longest := slices.Clone(words)
-	slices.SortStableFunc(longest, func(a, b string) int { return len(b) - len(a) })
-	pairs := make([]string, 0, 2*len(longest))
-	for _, w := range longest {
-		pairs = append(pairs, w, Mask)
-	}
-	return strings.NewReplacer(pairs...)
+	r.words, r.known = words, newLexicon(forms)
+	return r.known
 }

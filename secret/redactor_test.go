@@ -17,7 +17,11 @@ func TestRedactorReplacesEverySecret(t *testing.T) {
 		{"twice, without a gap", "sk-one-11111111sk-one-11111111", "<secret><secret>"},
 		{"the longer of two that begin alike", "sk-one-11111111-and-more!", "<secret>!"},
 		{"a short secret is left, it could be any word", "a word is a word", "a word is a word"},
-		{"part of a secret is not the secret", "sk-one-1111111", "sk-one-1111111"},
+		{"part of a secret is not the secret", "sk-one-1111111 is not", "sk-one-1111111 is not"},
+		{"a secret that the end of the text cuts off", "the key sk-one-1111", "the key <secret>"},
+		{"a beginning at the end that says nothing", "the key sk-one-", "the key sk-one-"},
+		{"a secret that somebody has cut", "got sk-one-1111… [code], sk-one-111... too", "got <secret>… [code], <secret>... too"},
+		{"a secret that is cut in an escape behind it", `sk-one-1111111\u00`, `<secret>\u00`},
 		{"nothing to do", "", ""},
 	}
 	for _, tt := range tests {

@@ -13,7 +13,7 @@ import (
 // redactedPart stands for the value of a query key.
 const redactedPart = "<redacted>"
 
-var sensitiveHeader = regexp.MustCompile(`(?i)authorization|api[-_]?key|subscription[-_]?key|token|cookie|secret|password|^sig(nature)?$|^(key|code)$`)
+var sensitiveHeader = regexp.MustCompile(`(?i)authorization|(api|auth|access|private|subscription)[-_]?key|token([^i]|$)|cookie|secret|password|credential|^sig(nature)?$|^(key|code)$`)
 
 // SensitiveHeader tells whether the value of a header, or of a parameter of a URL, must not be shown, judged by its name.
 func SensitiveHeader(name string) bool { return sensitiveHeader.MatchString(name) }

@@ -95,7 +95,8 @@ func TestSensitiveHeader(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
 		"Authorization": true, "proxy-authorization": true, "X-API-Key": true, "api_key": true, "apikey": true, "X-Auth-Token": true,
-		"Cookie": true, "Set-Cookie": true, "X-Client-Secret": true, "Ocp-Apim-Subscription-Key": true, "sig": true, "key": true, "code": true, "X-Signed-By": false, "keyboard": false, "X-Team": false, "Accept": false, "anthropic-version": false,
+		"Cookie": true, "Set-Cookie": true, "X-Client-Secret": true, "Ocp-Apim-Subscription-Key": true, "sig": true, "key": true, "code": true, "X-Signed-By": false, "X-Auth-Key": true, "private_key": true,
+		"credentials": true, "tokenizer": false, "prompt_cache_key": false, "keyboard": false, "X-Team": false, "Accept": false, "anthropic-version": false,
 	} {
 		if got := SensitiveHeader(name); got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)

@@ -58,15 +58,15 @@ func New(deps Deps) *Status { return &Status{deps} }
 
 // Process implements view.Daemon.
 func (s *Status) Process() view.Process {
-	running := s.running()
+	all := s.deps.Generator.Status()
 	effect, instrument := s.deps.Effect(), s.deps.Store.Instrument()
 	out := view.Process{
-		State: s.deps.State(), Version: s.deps.Version, Start: s.deps.Clock.Wall(0).UTC(), Targets: len(running),
+		State: s.deps.State(), Version: s.deps.Version, Start: s.deps.Clock.Wall(0).UTC(), Targets: len(distinct(all)),
 		Config: s.config(&effect), Bodies: effect.Config.Debug.KeepBodies,
 		Instrument: view.Instrument{Suspect: []string{}, Samples: instrument.Samples},
 	}
-	for _, t := range s.deps.Generator.Status() {
-		out.InFlight += t.InFlight
+	for i := range all {
+		out.InFlight += all[i].InFlight
 	}
 	for _, cause := range instrument.Suspect {
 		out.Instrument.Suspect = append(out.Instrument.Suspect, string(cause))
@@ -117,14 +117,20 @@ func (s *Status) Target(name string) (view.Target, bool) {
 	return s.target(&running[i], s.sources()), true
 }
 
-// running are the targets that there are, one of each name: of two of which one has taken the other's place, that one.
-func (s *Status) running() []generator.Status {
-	all, seen := s.deps.Generator.Status(), map[string]bool{}
-	return slices.DeleteFunc(all, func(t generator.Status) bool {
-		again := seen[t.Config.Name]
-		seen[t.Config.Name] = true
-		return again
-	})
+// running are the targets that there are, one of each name.
+func (s *Status) running() []generator.Status { return distinct(s.deps.Generator.Status()) }
+
+// distinct are the targets of different names: of two of which one has taken the other's place, that one.
+func distinct(all []generator.Status) []generator.Status {
+	seen := make(map[string]bool, len(all))
+	out := make([]generator.Status, 0, len(all))
+	for i := range all {
+		if name := all[i].Config.Name; !seen[name] {
+			seen[name] = true
+			out = append(out, all[i])
+		}
+	}
+	return out
 }
 
 // Records implements view.Daemon.

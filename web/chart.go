@@ -79,12 +79,14 @@ const (
 	sparkWidth, sparkHeight = 80, 20
 	sparkPoints             = 3
 	sparkStep               = sparkWidth * sparkPoints * view.PointSeconds / 3600
+	// sparkDash is how wide the only value is drawn: of a daemon that has just begun nobody would see a dot in the corner.
+	sparkDash = 8
 )
 
 // spark is a small picture of a target's last hour.
 type spark struct {
 	P50, P95, Failures string // paths
-	Top                string // what its upper edge stands for
+	Top                string // the highest value
 }
 
 // newSpark shows TTFT: of the points that share a place the highest, so that a short rise stays visible. It ends at the right edge.
@@ -107,7 +109,14 @@ func newSpark(points []view.Point) spark {
 	if top == 0 {
 		top = 1
 	}
-	out := spark{P50: trace(xs, p50, top, sparkHeight), P95: trace(xs, p95, top, sparkHeight), Top: duration(&top)}
+	out := spark{Top: duration(&top)}
+	if at, alone := onlyValue(p95); alone { // where there is a p50 there is a p95
+		dash := []int{max(xs[at]-sparkDash, 0), xs[at]} // level, in the middle
+		out.P50 = trace(dash, []float64{p50[at], p50[at]}, 2*top, sparkHeight)
+		out.P95 = trace(dash, []float64{p95[at], p95[at]}, 2*top, sparkHeight)
+	} else {
+		out.P50, out.P95 = trace(xs, p50, top, sparkHeight), trace(xs, p95, top, sparkHeight)
+	}
 	var p pen
 	for i, x := range xs {
 		if failed[i] {
@@ -117,6 +126,18 @@ func newSpark(points []view.Point) spark {
 	}
 	out.Failures = string(p.path)
 	return out
+}
+
+// onlyValue finds the value that is the only one.
+func onlyValue(values []float64) (at int, alone bool) {
+	n := 0
+	for i, v := range values {
+		if !math.IsNaN(v) {
+			at = i
+			n++
+		}
+	}
+	return at, n == 1
 }
 
 func higher(a float64, b *float64) float64 {

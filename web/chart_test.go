@@ -32,6 +32,27 @@ func TestTraceLeavesGapsAndShowsLoneValues(t *testing.T) {
 	}
 }
 
+func TestTheOnlyValueOfASparklineIsADashInItsMiddle(t *testing.T) {
+	t.Parallel()
+	one := view.Point{TTFT50: new(0.1), TTFT95: new(0.2)}
+	for name, test := range map[string]struct {
+		points []view.Point
+		want   spark
+	}{
+		"of a daemon that has just begun": {[]view.Point{one}, spark{P50: "M71 15h8", P95: "M71 10h8", Top: "200 ms"}},
+		"of an hour in which little happens": {
+			append(append(make([]view.Point, 60), one), make([]view.Point, 59)...), spark{P50: "M33 15h8", P95: "M33 10h8", Top: "200 ms"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, newSpark(test.points)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestSparklineEndsAtTheRightAndKeepsAShortRise(t *testing.T) {
 	t.Parallel()
 	points := make([]view.Point, 7)
@@ -175,5 +196,16 @@ func TestTextsForPeople(t *testing.T) {
 		if test.got != test.want {
 			t.Errorf("got %q, want %q", test.got, test.want)
 		}
+	}
+}
+
+func TestEveryPhaseIsExplained(t *testing.T) {
+	t.Parallel()
+	names := make([]view.PhaseName, len(phases))
+	for i := range phases {
+		names[i] = phases[i].Name
+	}
+	if diff := cmp.Diff(view.PhaseNames, names); diff != "" {
+		t.Errorf("(-there are +explained):\n%s", diff)
 	}
 }

@@ -161,7 +161,7 @@ func fakeRecords(t *view.Target, now time.Time) []view.Record {
 		wait, decode := 0.1+0.25*random.Float64(), 0.9+random.Float64()
 		at := 0.0
 		phase := func(name string, took float64) {
-			r.Phases = append(r.Phases, view.Phase{Name: name, Start: at, End: at + took})
+			r.Phases = append(r.Phases, view.Phase{Name: view.PhaseName(name), Start: at, End: at + took})
 			at += took
 		}
 		phase("queue", 0.002+0.05*random.Float64())

@@ -279,6 +279,12 @@ func fillIn(v reflect.Value) {
 	case *view.Health:
 		*at = view.Degraded
 		return
+	case *view.SLOState:
+		*at = view.Unproved
+		return
+	case *view.PhaseName:
+		*at = view.PhaseWait
+		return
 	}
 	switch v.Kind() {
 	case reflect.String:
@@ -568,6 +574,23 @@ func TestDocumentedFieldsAreThoseOfTheValues(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-value +document):\n%s", name, diff)
+		}
+	}
+}
+
+func TestDocumentedWordsAreThoseOfTheLists(t *testing.T) {
+	t.Parallel()
+	d := openAPI(t)
+	for _, list := range []struct {
+		at   []string
+		want any
+	}{
+		{[]string{"components", "schemas", "Health"}, view.Healths},
+		{[]string{"components", "schemas", "SLO", "properties", "state"}, view.SLOStates},
+		{[]string{"components", "schemas", "Phase", "properties", "name"}, view.PhaseNames},
+	} {
+		if want, got := fmt.Sprint(list.want), fmt.Sprint(d.at(list.at...)["enum"]); got != want {
+			t.Errorf("%v: %s are documented, want %s", list.at, got, want)
 		}
 	}
 }

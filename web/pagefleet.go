@@ -131,7 +131,7 @@ func newCollectors(all []view.Collector, now time.Time) (shown, working collecto
 	shown.Label, working.Label = "Table of collectors", "Table of collectors that work"
 	for _, c := range all {
 		row := collectorRow{c, c.Target, newMoment(now, c.Last), duration(c.Duration)}
-		if c.State == "ok" {
+		if c.State == view.CollectorOK {
 			working.Rows = append(working.Rows, row)
 		} else {
 			shown.Rows = append(shown.Rows, row)

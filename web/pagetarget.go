@@ -115,18 +115,17 @@ func figures(t *view.Target) []figure {
 }
 
 func newSLORow(s *view.SLO) sloRow {
-	out := sloRow{SLO: *s, Objective: percent(&s.Objective), Ratio: absent}
+	out := sloRow{SLO: *s, Objective: percent(&s.Objective), Ratio: absent, Health: view.Unknown}
 	if s.Samples > 0 {
 		ratio := float64(s.Good) / float64(s.Samples)
 		out.Ratio = percent(&ratio)
 	}
 	switch s.State {
-	case "met":
+	case view.Met:
 		out.Health = view.Healthy
-	case "missed":
+	case view.Missed:
 		out.Health = view.Failing
-	default:
-		out.Health = view.Unknown
+	case view.Unproved:
 	}
 	return out
 }

@@ -18,19 +18,22 @@ const (
 )
 
 // phase is a part of a request's life, with what an operator has to know of it.
-type phase struct{ Name, About string }
+type phase struct {
+	Name  view.PhaseName
+	About string
+}
 
-// phases are in the order in which they happen.
+// phases are those of view.PhaseNames, in their order.
 var phases = []phase{
-	{"queue", "wanted until admitted"},
-	{"prepare", "payload built"},
-	{"dns", "name looked up"},
-	{"connect", "TCP"},
-	{"tls", "handshake"},
-	{"send", "request written"},
-	{"wait", "server queue and prefill, until the first token"},
-	{"decode", "first to last token"},
-	{"rest", "until the answer ended"},
+	{view.PhaseQueue, "wanted until admitted"},
+	{view.PhasePrepare, "payload built"},
+	{view.PhaseDNS, "name looked up"},
+	{view.PhaseConnect, "TCP"},
+	{view.PhaseTLS, "handshake"},
+	{view.PhaseSend, "request written"},
+	{view.PhaseWait, "server queue and prefill, until the first token"},
+	{view.PhaseDecode, "first to last token"},
+	{view.PhaseRest, "until the answer ended"},
 }
 
 // waterfall shows where the time of requests went, all on one scale.
@@ -57,7 +60,7 @@ type fall struct {
 
 // part is a phase of a request: where on the scale, and in numbers.
 type part struct {
-	Name        string
+	Name        view.PhaseName
 	Left, Width string
 	From, Took  string
 }

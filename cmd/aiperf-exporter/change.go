@@ -34,10 +34,13 @@ type part interface {
 
 // reload reads the files and puts them into effect.
 func (e *engine) reload(ctx context.Context) (reload.Summary, error) {
-	var c *config.Config
-	err := e.contained(func() (err error) {
-		c, err = e.session.read(e.effect.Load().config)
-		return err
+	before := e.effect.Load().config
+	c, err := reload.Do(ctx, &e.reading, func() (c *config.Config, err error) {
+		err = e.contained(func() (err error) {
+			c, err = e.session.read(before)
+			return err
+		})
+		return c, err
 	})
 	if err != nil {
 		return reload.Summary{}, err
@@ -113,7 +116,7 @@ func (ch *change) plan(c *config.Config) (err error) {
 	}
 	ch.generator = ch.generator.Part(e.session.shard)
 	next.targets = ch.generator.Targets
-	if err = ch.generator.Rehearse(); err != nil {
+	if err = e.generator.Rehearse(&ch.generator); err != nil {
 		return err
 	}
 	if next.gatherer, err = e.gatherer(next.config); err != nil {

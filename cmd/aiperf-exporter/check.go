@@ -46,11 +46,11 @@ func checkConfigCommand(check *kingpin.CmdClause) command {
 		case *format == "json":
 			return s.printFindings(c, err, &found)
 		case err != nil:
-			fmt.Fprintln(s.stderr, err)
+			fmt.Fprintln(s.stderr, printableLines(err.Error()))
 			return exitFailure
 		}
 		for _, w := range c.Warnings {
-			fmt.Fprintf(s.stderr, "%s (warning)\n", w)
+			fmt.Fprintf(s.stderr, "%s (warning)\n", printable(w.String()))
 		}
 		if *show {
 			return s.printEffective(c)
@@ -73,7 +73,7 @@ func (s *session) printChecked(c *config.Config, gc *generator.Config, found *da
 	fmt.Fprintf(s.stdout, "ok: %s\n", counted(c))
 	for _, part := range []string{costs, found.holds} {
 		if part != "" {
-			fmt.Fprintf(s.stdout, "\n%s", part)
+			fmt.Fprintf(s.stdout, "\n%s", printableLines(part))
 		}
 	}
 	return exitOK

@@ -40,7 +40,7 @@ func checkDatasetCommand(check *kingpin.CmdClause) command {
 			return exitUsage
 		}
 		found := lookAtDataset(&c, *file, false)
-		fmt.Fprint(s.stdout, found.holds)
+		fmt.Fprint(s.stdout, printableLines(found.holds))
 		fmt.Fprint(s.stderr, lines(found.warnings), lines(found.faults))
 		if len(found.faults) > 0 {
 			return exitFailure
@@ -115,8 +115,9 @@ func contentsOf(s *dataset.Summary) string {
 
 // lines ends each text with a line break.
 func lines(texts []string) string {
-	if len(texts) == 0 {
-		return ""
+	var out strings.Builder
+	for _, text := range texts {
+		out.WriteString(printable(text) + "\n")
 	}
-	return strings.Join(texts, "\n") + "\n"
+	return out.String()
 }

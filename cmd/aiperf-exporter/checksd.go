@@ -32,7 +32,7 @@ func checkSDCommand(check *kingpin.CmdClause) command {
 	return command{cmd.FullCommand(), func(s *session) int {
 		c, err := config.Load(config.Options{Files: []string{*file}, Env: os.Environ(), ExpandEnv: s.expandEnv})
 		if err != nil {
-			fmt.Fprintln(s.stderr, err)
+			fmt.Fprintln(s.stderr, printableLines(err.Error()))
 			return exitFailure
 		}
 		sets := c.Discovery()
@@ -174,10 +174,10 @@ func (s *session) printFound(result *sdResult) error {
 		if f.Dropped == "" {
 			used++
 		}
-		fmt.Fprintf(table, "%s, from %s\n", f.outcome(), f.Origin)
+		fmt.Fprintf(table, "%s\n", printable(f.outcome()+", from "+f.Origin))
 		fmt.Fprintf(table, "  LABEL\tDISCOVERED\tRELABELLED\n")
 		for _, name := range f.labelNames() {
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", name, labelText(f.Discovered, name), labelText(f.Labels, name))
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", printable(name), labelText(f.Discovered, name), labelText(f.Labels, name))
 		}
 		fmt.Fprintln(table)
 		if err := table.Flush(); err != nil { // each target is a table of its own

@@ -6,6 +6,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/aiperf-exporter/aiperf-exporter/alerts"
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload/dataset"
 	"github.com/aiperf-exporter/aiperf-exporter/progress"
@@ -154,6 +155,8 @@ var closedLists = map[string][]string{
 	"check config format":  {"text", "json"},
 	"check sd format":      {"text", "json"},
 	"series format":        {"text", "json"},
+	"rules format":         ruleFormats,
+	"rules disable":        alerts.Names(),
 	"check dataset format": datasetFormats(),
 }
 

@@ -85,6 +85,7 @@ func TestChoicesAreThoseOfTheFlags(t *testing.T) {
 	checkCommands(app)
 	runCommand(app)
 	seriesCommand(app)
+	rulesCommand(app)
 	seen := map[string]bool{}
 	for _, command := range app.Model().FlattenedCommands() {
 		for _, f := range command.Flags {

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
+	"log/slog"
 	"net"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -106,15 +110,37 @@ func TestSecondSignalEndsTheDaemonAtOnce(t *testing.T) {
 // timeout(1) and terminals send a signal to a process and to its group.
 func TestASignalThatComesTwiceIsOne(t *testing.T) {
 	t.Parallel()
-	server := startSlowServer(t)
-	one := start(t, nil, "run", "--config.file="+server.config, "--requests=2", "--grace=1h")
-	<-server.arrived
-	one.signal(t, syscall.SIGTERM)
-	one.signal(t, syscall.SIGTERM)
-	one.await(t, "stopping, once more stops at once")
-	server.release()
-	if code := one.exit(t); code != exitFailure {
-		t.Errorf("exit code %d, want %d:\n%s", code, exitFailure, one.seen.String())
+	for name, test := range map[string]struct {
+		second os.Signal
+		after  time.Duration
+		killed bool
+	}{
+		"at once":               {syscall.SIGTERM, 0, false},
+		"a moment later":        {syscall.SIGTERM, sameSignal - 1, false},
+		"but not later":         {syscall.SIGTERM, sameSignal, true},
+		"nor is it another one": {syscall.SIGINT, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				signals, goOn, killed := make(chan os.Signal), make(chan struct{}), make(chan bool, 1)
+				go func() {
+					killed <- oversee(slog.New(slog.DiscardHandler), signals, nil, func(ctx context.Context) {
+						<-ctx.Done()
+						<-goOn
+					})
+				}()
+				signals <- syscall.SIGTERM
+				synctest.Wait()
+				<-time.NewTimer(test.after).C
+				signals <- test.second
+				synctest.Wait()
+				close(goOn)
+				if got := <-killed; got != test.killed {
+					t.Errorf("stopped at once: %v, want %v", got, test.killed)
+				}
+			})
+		})
 	}
 }
 
@@ -166,10 +192,11 @@ func TestDaemonTestsItself(t *testing.T) {
 		"--config.file="+write(t, "minimal.yml", minimal), "--web.listen-address=127.0.0.1:0")
 	url := daemon.address(t)
 	var exposition string
-	for sum(t, exposition, "aiperf_selftest_requests_total") == 0 { // until the daemon is killed for want of patience
+	succeeded := regexp.MustCompile(`(?m)^aiperf_selftest_requests_total\{outcome="success"\} [1-9]`)
+	for !succeeded.MatchString(exposition) { // until the daemon is killed for want of patience
 		_, exposition = get(t, url+"/metrics")
 	}
-	contains(t, "/metrics", exposition, `aiperf_selftest_requests_total{outcome="success"} 1`, "aiperf_selftest_error_bar_seconds ",
+	contains(t, "/metrics", exposition, "aiperf_selftest_error_bar_seconds ",
 		`aiperf_exporter_suspect{cause="go_scheduler"} `, "go_sched_latencies_seconds_count ", "go_sched_pauses_total_gc_seconds_count ")
 	if n := sum(t, exposition, "aiperf_arrivals_total"); strings.Contains(exposition, `target="selftest"`) || n > 1 {
 		t.Errorf("the null target is among the targets, which have %v arrivals", n)
@@ -255,7 +282,7 @@ func TestSecondSignalEndsARunAtOnce(t *testing.T) {
 func TestHangingRequestsOfARunAreCancelledAfterTheGrace(t *testing.T) {
 	t.Parallel()
 	server := startSlowServer(t)
-	got := execute("run", "--config.file="+server.config, "--duration=100ms", "--grace=0")
+	got := execute("run", "--config.file="+server.config, "--duration=2s", "--grace=0")
 	if got.code != exitFailure {
 		t.Errorf("exit code %d, want %d: no request succeeded", got.code, exitFailure)
 	}

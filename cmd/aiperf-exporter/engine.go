@@ -27,6 +27,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/otlp"
 	"github.com/aiperf-exporter/aiperf-exporter/otlp/genai"
 	"github.com/aiperf-exporter/aiperf-exporter/probe"
+	"github.com/aiperf-exporter/aiperf-exporter/reload"
 	"github.com/aiperf-exporter/aiperf-exporter/selftest"
 )
 
@@ -57,7 +58,8 @@ type engine struct {
 	redaction redaction
 	start     *config.Config
 	effect    atomic.Pointer[effect]
-	planning  sync.Mutex // held while a change is prepared
+	reading   reload.Apart // where the files are read
+	planning  sync.Mutex   // held while a change is prepared
 	// showing is held for reading while everything is gathered, and for writing while the series of a target go: either all of them are seen or none.
 	showing sync.RWMutex
 }
@@ -183,17 +185,21 @@ func (e *engine) Gather() ([]*dto.MetricFamily, error) {
 	return e.effect.Load().gatherer.Gather()
 }
 
-// removed ends all that is shown and remembered of a target whose last request has ended. What was captured stays: that a target is gone may well be
+// removed ends all that is shown and remembered of targets whose last requests have ended. What was captured stays: that a target is gone may well be
 // what somebody looks into.
-func (e *engine) removed(target string, series func()) {
-	e.exporter.Removing(target)
+func (e *engine) removed(targets []string, series func()) {
+	e.exporter.Removing(targets...)
 	e.showing.Lock()
 	series()
-	e.servers.Remove(target)
-	e.gpus.Remove(target)
+	for _, target := range targets {
+		e.servers.Remove(target)
+		e.gpus.Remove(target)
+	}
 	e.showing.Unlock()
-	e.conventions.Remove(target)
-	e.history.Forget(target)
+	for _, target := range targets {
+		e.conventions.Remove(target)
+		e.history.Forget(target)
+	}
 }
 
 // tape tells how much is to be recorded of a target's exchanges.

@@ -60,7 +60,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	app.Flag("budget.state-file", "File that keeps what budgets have spent, so that a restart does not forget it. One for each process.").PlaceHolder("FILE").StringVar(&s.stateFile)
 	logging := &promslog.Config{Writer: console}
 	flag.AddFlags(app, logging)
-	commands := slices.Concat([]command{serveCommand(app)}, checkCommands(app), []command{runCommand(app), replayCommand(app), seriesCommand(app), schemaCommand(app), demoCommand(app)},
+	commands := slices.Concat([]command{serveCommand(app)}, checkCommands(app), []command{runCommand(app), replayCommand(app), seriesCommand(app), rulesCommand(app), schemaCommand(app), demoCommand(app)},
 		completionCommands(app))
 
 	chosen, err := app.Parse(args)

@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for what should happen at once before it gives up.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // child is the program as a process of its own.
 type child struct {

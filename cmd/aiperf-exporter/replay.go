@@ -92,17 +92,14 @@ func gist(c *capture.Capture) string {
 	if c.Class != "" {
 		became = string(c.Class)
 	}
-	return fmt.Sprintf("%s, status %d, %s in %.3fs, end %s", printable(became), c.Status, plural(len(c.Reads), "piece"), c.EndAt.Seconds(), c.End)
+	return fmt.Sprintf("%s, status %d, %s in %.3fs, end %s", printable(became), c.Status, plural(len(c.Reads), "piece"), c.EndAt.Seconds(), printable(string(c.End)))
 }
 
-// printable keeps a comment on its line, and a terminal in its state.
-func printable(text string) string { return strings.Trim(quoted(text), `"`) }
-
-// quoted is a text as JSON has it, which YAML reads too.
+// quoted is a text as YAML has it between quotes, on one line.
 func quoted(text string) string {
 	out, err := json.Marshal(text)
 	if err != nil {
 		return `""` // texts can always be encoded
 	}
-	return string(out)
+	return printable(string(out))
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // captured is the file of a stream that was cut off.
-const captured = `{"format":"aiperf-exporter capture","version":1,"exporter":"1.2.3","request_id":"req-1\n","target":"t","endpoint_type":"chat","model":"a: \"model\"",` +
+const captured = `{"format":"aiperf-exporter capture","version":1,"exporter":"1.2.3","request_id":"req-1\n\u202e","target":"t","endpoint_type":"chat","model":"a: \"model\"",` +
 	`"sent":"2026-11-30T08:00:00Z","reason":"failed","outcome":"error","error_class":"truncated","timeline":{"start":-0.001,"sent":0},` +
 	`"measured":{"content_events":1},"request":{"method":"POST","url":"http://h","header":{},"bytes":2,"body":"e30="},` +
 	`"answer":{"status":200,"header":{"X-Server":["engine"]},"at":0.001,"bytes":5,"truncated":true}}
@@ -64,7 +64,7 @@ func TestReplayServesAndPrintsWhatMeasuresIt(t *testing.T) {
 		t.Fatalf("%v: %s", err, stderr.String())
 	}
 	text := string(printed[:n])
-	contains(t, "output", text, `# req-1\n of target t at 2026-11-30T08:00:00.000Z: truncated, status 200, 1 piece in 0.002s, end cut`, "only the first 3 bytes of 5 were kept")
+	contains(t, "output", text, `# req-1\n\u202e of target t at 2026-11-30T08:00:00.000Z: truncated, status 200, 1 piece in 0.002s, end cut`, "only the first 3 bytes of 5 were kept")
 
 	c, err := config.Load(config.Options{Files: []string{write(t, "replay.yml", text)}})
 	if err != nil || len(c.Targets) != 1 || c.Targets[0].Model != `a: "model"` {

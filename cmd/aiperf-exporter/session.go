@@ -76,7 +76,7 @@ func (s *session) instance() (string, error) {
 
 // complainf tells a person what is wrong.
 func (s *session) complainf(format string, args ...any) {
-	fmt.Fprintf(s.stderr, program+": "+format+"\n", args...)
+	fmt.Fprintf(s.stderr, program+": %s\n", printableLines(fmt.Sprintf(format, args...)))
 }
 
 // read loads the files of --config.file, for the first time or after another configuration of the same process.
@@ -96,7 +96,7 @@ func (s *session) load() (c *config.Config, gc generator.Config, ok bool) {
 	if err == nil {
 		return c, gc.Part(s.shard), true
 	}
-	fmt.Fprintln(s.stderr, err)
+	fmt.Fprintln(s.stderr, printableLines(err.Error()))
 	if _, missing := os.Stat(defaultFile); slices.Equal(s.files, []string{defaultFile}) && errors.Is(missing, fs.ErrNotExist) {
 		s.complainf("name a configuration with --config.file, or see it work without one: %s demo", program)
 	}
@@ -107,7 +107,7 @@ func (s *session) load() (c *config.Config, gc generator.Config, ok bool) {
 func (s *session) rehearse(gc *generator.Config) bool {
 	err := gc.Rehearse()
 	if err != nil {
-		fmt.Fprintln(s.stderr, err)
+		fmt.Fprintln(s.stderr, printableLines(err.Error()))
 	}
 	return err == nil
 }

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// sameSignal is the time in which the same signal once more is taken for the first: `timeout` and terminals send to the process and to its group.
-const sameSignal = 20 * time.Millisecond
+// sameSignal is the time in which the same signal once more is taken for the first: `timeout` and terminals send to the process and to its group. A
+// busy machine may need some of it between the two, people need longer to press a key again.
+const sameSignal = 100 * time.Millisecond
 
 // catchHangups keeps the signal that asks for a reload until somebody looks for it: by default it would end a process that is still starting.
 func catchHangups() (caught <-chan os.Signal, stop func()) {
@@ -28,6 +29,11 @@ func supervise(logger *slog.Logger, others map[os.Signal]func(), work func(ctx c
 		signal.Notify(got, sig)
 	}
 	defer signal.Stop(got)
+	return oversee(logger, got, others, work)
+}
+
+// oversee is supervise with signals that somebody else catches.
+func oversee(logger *slog.Logger, got <-chan os.Signal, others map[os.Signal]func(), work func(ctx context.Context)) (killed bool) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	ended := make(chan struct{})

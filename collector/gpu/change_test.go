@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	promconfig "github.com/prometheus/common/config"
 
+	"github.com/aiperf-exporter/aiperf-exporter/collector"
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
@@ -315,7 +316,7 @@ func TestStatusOfASource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Status{{Source: NVML, State: StateWaiting}}, c.Status()); diff != "" {
+	if diff := cmp.Diff([]Status{{Source: NVML, State: collector.StateWaiting}}, c.Status()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -5,6 +5,7 @@ package gpu
 import (
 	"context"
 
+	"github.com/aiperf-exporter/aiperf-exporter/collector"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 )
 
@@ -27,7 +28,7 @@ type State string
 
 // The states, one of which holds.
 const (
-	OK               State = "ok"
+	OK               State = collector.StateOK
 	Disabled         State = "disabled"
 	UnsupportedBuild State = "unsupported_build"
 	LibraryNotFound  State = "library_not_found"

@@ -3,16 +3,15 @@ package gpu
 import (
 	"cmp"
 	"time"
-)
 
-// StateWaiting is the state of a Status before the first look.
-const StateWaiting = "waiting"
+	"github.com/aiperf-exporter/aiperf-exporter/collector"
+)
 
 // Status is how the reading of one source goes.
 type Status struct {
 	Source      SourceName
 	URL         string    // the page of an exporter, without credentials; "" = the driver
-	State       string    // one of States, or StateWaiting
+	State       string    // one of States, or collector.StateWaiting
 	Detail      string    // what is wrong
 	LastSuccess time.Time // zero = there was none
 	Took        time.Duration
@@ -29,7 +28,7 @@ func (c *Collector) Status() []Status {
 	for _, f := range c.feeds {
 		shown, last := f.show(now), f.log.Last()
 		out = append(out, Status{
-			Source: f.name, URL: f.asked, State: string(cmp.Or(shown.state, StateWaiting)), Detail: shown.message,
+			Source: f.name, URL: f.asked, State: string(cmp.Or(shown.state, collector.StateWaiting)), Detail: shown.message,
 			LastSuccess: last.Success, Took: last.Took, Samples: last.Samples, Devices: len(shown.live),
 		})
 	}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
 
 // firstRead is the room for a body of unknown length.
@@ -32,7 +34,7 @@ func read(response *http.Response, buffer []byte) ([]byte, error) {
 		}
 		from = &limited{from: z, left: maxBody}
 	default:
-		return nil, fmt.Errorf("%w: %.20q", errEncoding, encoding)
+		return nil, fmt.Errorf("%w: %q", errEncoding, secret.Abridged(encoding, 20))
 	}
 	return readAll(from, buffer[:0])
 }

@@ -207,9 +207,9 @@ func redirected(at *url.URL, response *http.Response) (*url.URL, error) {
 	case err != nil:
 		return nil, errors.New("redirect to an address that cannot be read")
 	case next.Scheme != "http" && next.Scheme != "https":
-		return nil, fmt.Errorf("redirect to the scheme %.20q", next.Scheme)
+		return nil, fmt.Errorf("redirect to the scheme %q", secret.Abridged(next.Scheme, 20))
 	case !strings.EqualFold(next.Hostname(), at.Hostname()):
-		return nil, fmt.Errorf("redirect to another host, %.100q", next.Hostname())
+		return nil, fmt.Errorf("redirect to another host, %q", secret.Abridged(next.Hostname(), 100))
 	case at.Scheme == "https" && next.Scheme != "https":
 		return nil, errors.New("redirect from https to http")
 	}

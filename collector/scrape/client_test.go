@@ -390,14 +390,7 @@ func TestASlowAnswerEndsWithTheContext(t *testing.T) {
 
 func TestReasonsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	refusing := "http://" + listener.Addr().String()
-	if err = listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	const refusing = "http://127.0.0.1:1" // where nobody ever listens
 	secured := httptest.NewUnstartedServer(http.NotFoundHandler())
 	hush(secured)
 	secured.StartTLS()

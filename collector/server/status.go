@@ -5,26 +5,23 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aiperf-exporter/aiperf-exporter/collector"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/scrape"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
 )
 
-// Values of Status.State beside the reasons of scrapes.
-const (
-	StateOK      = "ok"
-	StateWaiting = "waiting" // it has not been asked yet
-	StatePublic  = "public"  // it is not asked: its address is public, and nobody said that there is a page
-)
+// StatePublic is the state of an instance that is not asked: its address is public, and nobody said that there is a page.
+const StatePublic = "public"
 
 // Status is how the reading of one instance of a target's server goes.
 type Status struct {
 	Target, Instance string
 	Kinds            []mapping.Kind // what the last page that was read is of
-	State            string
-	Detail           string        // what is wrong, without credentials
-	LastSuccess      time.Time     // zero = there was none
-	Took             time.Duration // of the last attempt
-	Samples          int           // of the last attempt, 0 if it failed
+	State            string         // collector.StateOK or StateWaiting, StatePublic, or the reason of a scrape that failed
+	Detail           string         // what is wrong, without credentials
+	LastSuccess      time.Time      // zero = there was none
+	Took             time.Duration  // of the last attempt
+	Samples          int            // of the last attempt, 0 if it failed
 }
 
 // attempt is how the last one to read a replica went. It does not change.
@@ -54,7 +51,7 @@ func (a *attempt) state() string {
 	case a.reason != "":
 		return string(a.reason)
 	}
-	return StateOK
+	return collector.StateOK
 }
 
 // Status tells how it goes, by target.
@@ -64,7 +61,7 @@ func (c *Collector) Status() []Status {
 	var out []Status
 	for _, name := range slices.Sorted(maps.Keys(c.targets)) {
 		for _, r := range c.targets[name].replicas {
-			s := Status{Target: name, Instance: r.options.Instance, State: StateWaiting}
+			s := Status{Target: name, Instance: r.options.Instance, State: collector.StateWaiting}
 			if a := r.attempt.Load(); a != nil {
 				s.State, s.Detail, s.LastSuccess, s.Took, s.Samples, s.Kinds = a.state(), a.detail, a.success, a.took, a.samples, a.kinds
 			}

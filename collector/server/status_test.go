@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/aiperf-exporter/aiperf-exporter/collector"
 	"github.com/aiperf-exporter/aiperf-exporter/collector/server/mapping"
 )
 
@@ -24,8 +25,8 @@ func TestStatusTellsHowReadingGoes(t *testing.T) {
 		}
 	}
 	wantStatus(
-		Status{Target: "hosted", Instance: "api.example:443", State: StateWaiting},
-		Status{Target: "pair", Instance: good.instance(), State: StateWaiting}, Status{Target: "pair", Instance: bad.instance(), State: StateWaiting},
+		Status{Target: "hosted", Instance: "api.example:443", State: collector.StateWaiting},
+		Status{Target: "pair", Instance: good.instance(), State: collector.StateWaiting}, Status{Target: "pair", Instance: bad.instance(), State: collector.StateWaiting},
 	)
 	before := time.Now()
 	r.look()
@@ -34,7 +35,7 @@ func TestStatusTellsHowReadingGoes(t *testing.T) {
 	public := "its address is public: to have it read, say server.kind or server.metrics_url"
 	wantStatus(
 		Status{Target: "hosted", Instance: "api.example:443", State: StatePublic, Detail: public},
-		Status{Target: "pair", Instance: good.instance(), Kinds: kinds, State: StateOK, Samples: 7},
+		Status{Target: "pair", Instance: good.instance(), Kinds: kinds, State: collector.StateOK, Samples: 7},
 		Status{Target: "pair", Instance: bad.instance(), Kinds: kinds, State: "unavailable", Detail: "unavailable: get " + bad.URL + "/metrics: status 503"},
 	)
 	for _, s := range r.Status()[1:] {

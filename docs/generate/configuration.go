@@ -9,6 +9,8 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/prometheus/common/model"
+
 	"github.com/aiperf-exporter/aiperf-exporter/config"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/load"
 	"github.com/aiperf-exporter/aiperf-exporter/generator/workload"
@@ -43,7 +45,7 @@ func configurationPage() ([]byte, error) {
 		used[block] = true
 		return w.table(block, reflect.ValueOf(value))
 	}
-	page, err := template.New("configuration.md").Funcs(template.FuncMap{"keys": keys, "unavailable": unavailableTable}).Parse(configurationText)
+	page, err := template.New("configuration.md").Funcs(template.FuncMap{"keys": keys, "presets": presetsTable}).Parse(configurationText)
 	if err != nil {
 		return nil, fmt.Errorf("template: %w", err)
 	}
@@ -96,32 +98,16 @@ func defaultsOfBlocks(root string) (map[string]any, error) {
 	}, nil
 }
 
-// topLevel stands for the block of keys that are in none.
-const topLevel = "top level"
-
-// unavailableTable writes the keys that are planned as Markdown, by block.
-func unavailableTable() string {
-	keys := map[string][]string{}
-	for _, pattern := range config.Unavailable() {
-		block, key, found := strings.Cut(pattern, ".")
-		if !found {
-			block, key = topLevel, pattern
-		}
-		// Entries of a map have a name, those of a list an index.
-		block = strings.TrimSuffix(block, "[]")
-		keys[block] = append(keys[block], "`"+strings.TrimPrefix(key, "*.")+"`")
-	}
+// presetsTable writes the limits of the presets of SLOs as Markdown.
+func presetsTable() string {
 	var b strings.Builder
-	b.WriteString("| block | keys |\n|---|---|\n")
-	for _, block := range append([]string{topLevel}, blockNames()...) {
-		if len(keys[block]) == 0 {
-			continue
+	b.WriteString("| preset | limits |\n|---|---|\n")
+	for _, preset := range metrics.SLOPresets() {
+		var limits []string
+		for _, t := range preset.Thresholds() {
+			limits = append(limits, fmt.Sprintf("`%s: %v`", t.Metric, model.Duration(t.Limit)))
 		}
-		name := block
-		if block != topLevel {
-			name = "`" + block + "`"
-		}
-		fmt.Fprintf(&b, "| %s | %s |\n", name, strings.Join(keys[block], ", "))
+		fmt.Fprintf(&b, "| `%s` | %s |\n", preset, strings.Join(limits, ", "))
 	}
 	return b.String()
 }

@@ -27,7 +27,7 @@ import (
 var namedVariable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)`)
 
 // foreign are the top-level keys by which the files of other programs are recognised.
-var foreign = []string{"apiVersion", "scrape_configs"}
+var foreign = []string{"apiVersion", "rule_files", "scrape_configs"}
 
 // Each ```yaml block is a whole configuration that loads without a warning. "yaml fragment" is joined with the smallest example, "yaml
 // invalid" is refused with exactly what the next ```text block says, "yaml kubernetes" loads in builds with Kubernetes.
@@ -133,66 +133,8 @@ func isForeign(t *testing.T, text string) bool {
 
 var code = regexp.MustCompile("`([^`]+)`")
 
-// The table of what is not available yet must shrink when something becomes so.
-func TestKeysThatAreNotAvailableAreRefusedAsSuch(t *testing.T) {
-	t.Parallel()
-	d := readDocument(t, filepath.Join(root, "docs", "configuration.md"))
-	inside, rows := false, 0
-	for _, l := range d.prose {
-		if strings.HasPrefix(l.text, "#") {
-			inside = l.text == "## Not available in this version"
-		}
-		cells := strings.Split(l.text, "|")
-		if !inside || len(cells) != 4 || strings.Contains(l.text, "---") || strings.Contains(l.text, "| block |") {
-			continue
-		}
-		rows++
-		for _, key := range code.FindAllStringSubmatch(cells[2], -1) {
-			text := unavailable(strings.Trim(strings.TrimSpace(cells[1]), "`"), key[1])
-			if !saysNotAvailable(t, text) {
-				t.Errorf("line %d: %s is not refused as not available: %s", l.number, key[1], text)
-			}
-		}
-	}
-	if rows == 0 {
-		t.Error("no rows were found")
-	}
-}
-
-// unavailable writes a configuration with the key, or the key and its value, in a block.
-func unavailable(block, key string) string {
-	key, value, _ := strings.Cut(key, ": ")
-	if value == "" {
-		value = "{}"
-	}
-	steps := strings.Split(key, ".")
-	for _, step := range slices.Backward(steps[1:]) {
-		value = "{" + step + ": " + value + "}"
-	}
-	pair := steps[0] + ": " + value
-	switch block {
-	case "top level":
-		return pair
-	case "global", "metrics", "selftest":
-		return block + ": {" + pair + "}"
-	case "targets":
-		return "targets: [{" + pair + "}]"
-	}
-	return block + ": {x: {" + pair + "}}"
-}
-
-func saysNotAvailable(t *testing.T, text string) bool {
-	t.Helper()
-	for _, f := range problemsOf(t, text) {
-		if strings.Contains(f.Message, "not available in this version") {
-			return true
-		}
-	}
-	return false
-}
-
 // seriesName finds those that are exposed, and those that rules record: level:name:operation.
-var seriesName = regexp.MustCompile(`\b(?:[a-z]+:)?aiperf_[a-z0-9_]+(?::[a-z0-9]+)?`)
+var seriesName = regexp.MustCompile(`\b(?:[a-z]+:)?aiperf_[a-z0-9_]+(?::[a-z0-9_]+)?`)
 
 // recordedNames are those of the shipped rules.
 func recordedNames(t *testing.T) []string {

@@ -14,6 +14,8 @@ var fallbacks = map[string]string{
 	"length.mean":           "that of the block",
 	"length.stddev":         "`0`",
 	"loads.warmup_requests": "`0`",
+
+	"http_clients.fresh_every": "`10`",
 }
 
 // refused are keys that a struct of Prometheus has and a file may not.

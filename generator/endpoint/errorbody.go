@@ -35,9 +35,9 @@ func DecodeError(body []byte) *ServerError {
 	if e.Message == "" {
 		e.Message = string(body)
 	}
-	e.Message = cut(strings.ToValidUTF8(e.Message, "\uFFFD"), maxMessageBytes)
+	e.Message = abridged(strings.ToValidUTF8(e.Message, "\uFFFD"), maxMessageBytes)
 	for _, word := range []*string{&e.Type, &e.Code, &e.Param} {
-		*word = cut(*word, maxWordBytes)
+		*word = abridged(*word, maxWordBytes)
 	}
 	return &e
 }
@@ -129,6 +129,15 @@ func pageTitle(page []byte) string {
 		return ""
 	}
 	return strings.Join(strings.Fields(html.UnescapeString(string(found[1]))), " ")
+}
+
+// abridged shortens s like cut, and marks it: whoever removes secrets looks for the beginning of one before the mark.
+func abridged(s string, n int) string {
+	const mark = "…"
+	if len(s) <= n {
+		return s
+	}
+	return cut(s, n-len(mark)) + mark
 }
 
 // cut shortens s to at most n bytes, at a character's boundary. A shortened copy does not keep the long original alive.

@@ -280,8 +280,8 @@ func TestARefusalWhoseBodyHangsEndsAfterTheIdleLimit(t *testing.T) {
 	if r.Status != 503 || r.Class != "" || r.Cancelled {
 		t.Errorf("status %d, class %q, cancelled %v, want 503 alone", r.Status, r.Class, r.Cancelled)
 	}
-	// The other limits are 20 s: the end tells which one it was.
-	if took := time.Duration(r.time.End - r.time.Start); took > 10*time.Second {
+	// The other limits are two minutes: the end tells which one it was.
+	if took := time.Duration(r.time.End - r.time.Start); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }

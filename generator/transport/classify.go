@@ -50,11 +50,12 @@ func classify(ctx context.Context, err error, t *trace, header bool) (class metr
 // classifyDial names the class of a failure to get a connection.
 func classifyDial(err, tlsError error) metrics.ErrorClass {
 	var dns *net.DNSError
+	var unsuitable *net.AddrError // the name has no address of the family that is wanted
 	var timeout net.Error
 	switch {
 	case isExhausted(err):
 		return metrics.ErrClientInternal
-	case errors.As(err, &dns):
+	case errors.As(err, &dns), errors.As(err, &unsuitable):
 		return metrics.ErrDNS
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return metrics.ErrTimeoutConnect

@@ -95,6 +95,7 @@ type Answer struct {
 	CertsExpire time.Time
 
 	ConnObtained, ConnReused bool
+	IPFamily                 metrics.IPFamily // of the connection, "" = there was none
 	BodyBytes                int64
 	KernelStamps             bool
 	StampFallbacks           int64 // reads whose kernel stamp was missing or impossible

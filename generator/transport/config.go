@@ -26,7 +26,26 @@ type Reuse string
 const (
 	Fresh     Reuse = "fresh"     // a new connection for each request, which shows faults of DNS, load balancer and certificate
 	KeepAlive Reuse = "keepalive" // a connection stays open for later requests, up to 5m without one
+	Both      Reuse = "both"      // as `keepalive`, but every `fresh_every`-th request goes as with `fresh`
 )
+
+// IPFamily says to which addresses of a name connections are made.
+type IPFamily string
+
+// The choices of the family.
+const (
+	AnyFamily IPFamily = "any" // those of both versions of IP; where the first ones do not answer within 300ms the others are tried beside them (Happy Eyeballs)
+	OnlyIPv4  IPFamily = "4"   // those of IPv4
+	OnlyIPv6  IPFamily = "6"   // those of IPv6
+)
+
+// network is what a dialler calls it.
+func (f IPFamily) network() string {
+	if f == OnlyIPv4 || f == OnlyIPv6 {
+		return "tcp" + string(f)
+	}
+	return "tcp"
+}
 
 // Timestamps selects where the arrival instants of an answer come from.
 type Timestamps string
@@ -43,9 +62,16 @@ const (
 // Config is one entry under `http_clients:`, with the target's timeouts and credential joined in.
 type Config struct {
 	// HTTP holds TLS, proxy, authorization and header settings, as known from Prometheus.
-	HTTP          promconfig.HTTPClientConfig
-	Version       HTTPVersion
-	Reuse         Reuse
+	HTTP    promconfig.HTTPClientConfig
+	Version HTTPVersion
+	Reuse   Reuse
+	// FreshEvery is, where some requests go on connections of their own, which: each such one, counted from the first.
+	FreshEvery int
+	// DNSRefresh is for how long a connection serves requests, from the look-up of its name on; 0 = as long as it is there. One that is in use
+	// then serves its requests to their end.
+	DNSRefresh time.Duration
+	// IPFamily is that of the connections on which requests are sent: to the server, or to a proxy.
+	IPFamily      IPFamily
 	Timestamps    Timestamps
 	Timeouts      Timeouts
 	MaxEventBytes int64 // one event of a stream
@@ -111,6 +137,8 @@ func DefaultConfig() Config {
 		HTTP:          promconfig.DefaultHTTPClientConfig,
 		Version:       HTTP1,
 		Reuse:         Fresh,
+		FreshEvery:    10,
+		IPFamily:      AnyFamily,
 		Timestamps:    KernelTimestamps,
 		Timeouts:      DefaultTimeouts(),
 		MaxEventBytes: 16 << 20,

@@ -24,6 +24,7 @@ type direct struct {
 	clock      *metrics.SystemClock
 	poller     *Poller // reads the connections; nil: each exchange reads its own
 	authorizer *authorizer
+	turns      turns
 	idle       pool
 	requests   sync.Pool // *bytes.Buffer
 }
@@ -33,7 +34,7 @@ func newDirect(config *Config, clock *metrics.SystemClock, poller *Poller) (*dir
 	if err != nil {
 		return nil, err
 	}
-	d := &direct{config: config, clock: clock, authorizer: a}
+	d := &direct{config: config, clock: clock, authorizer: a, turns: turns{config: config}, idle: pool{clock: clock, maxAge: config.DNSRefresh}}
 	if canPoll && config.Timestamps == KernelTimestamps {
 		d.poller = poller
 	}
@@ -60,11 +61,12 @@ func (d *direct) carry(ctx context.Context, request *http.Request, t *trace, b *
 	if err != nil {
 		return err
 	}
+	keep := d.turns.keep()
 	wire := d.requests.Get().(*bytes.Buffer)
-	if err = writeRequest(wire, ready.request, b.payload, d.config.Reuse); err != nil {
+	if err = writeRequest(wire, ready.request, b.payload, keep); err != nil {
 		return err
 	}
-	l, err := d.obtain(ctx, ready, t, b.handler, timeline)
+	l, err := d.obtain(ctx, ready, keep, t, b.handler, timeline)
 	if err != nil {
 		timeline.End = d.clock.Now()
 		d.letGo(wire)
@@ -79,7 +81,7 @@ func (d *direct) carry(ctx context.Context, request *http.Request, t *trace, b *
 		d.letGo(wire) // thousands of answers may be waited for
 	})
 	timeline.End = x.end
-	if reusable && d.config.Reuse == KeepAlive {
+	if reusable && keep {
 		d.idle.put(l)
 	} else {
 		l.close()
@@ -98,16 +100,18 @@ func (d *direct) letGo(wire *bytes.Buffer) {
 	}
 }
 
-// obtain gives a connection: an idle one, or one that is opened. The clock starts with the opening, or when there is nothing left to do
-// but to write.
-func (d *direct) obtain(ctx context.Context, ready authorized, t *trace, handler Handler, timeline *metrics.Timeline) (*link, error) {
+// obtain gives a connection: an idle one if kept ones will do, or one that is opened. The clock starts with the opening, or when there is
+// nothing left to do but to write.
+func (d *direct) obtain(ctx context.Context, ready authorized, kept bool, t *trace, handler Handler, timeline *metrics.Timeline) (*link, error) {
 	t.set(&t.timeline.ConnStart)
 	key := linkKey{ready.request.URL.Scheme + "://" + ready.request.URL.Host, ready.tls}
-	if l := d.idle.take(key); l != nil {
-		t.got(true)
-		timeline.Start = t.timeline.ConnDone
-		handler.Start(timeline.Start)
-		return l, nil
+	if kept {
+		if l := d.idle.take(key); l != nil {
+			t.got(true, l.under.RemoteAddr())
+			timeline.Start = t.timeline.ConnDone
+			handler.Start(timeline.Start)
+			return l, nil
+		}
 	}
 	timeline.Start = t.timeline.ConnStart
 	handler.Start(timeline.Start)
@@ -116,7 +120,7 @@ func (d *direct) obtain(ctx context.Context, ready authorized, t *trace, handler
 		return nil, err
 	}
 	l.key = key
-	t.got(false)
+	t.got(false, l.under.RemoteAddr())
 	return l, nil
 }
 
@@ -133,11 +137,12 @@ func (d *direct) connect(ctx context.Context, t *trace, ready authorized) (*link
 	if d.poller != nil {
 		also = stamp
 	}
-	conn, err := d.config.dialler(to, also).DialContext(t.dialling(ctx), "tcp", net.JoinHostPort(to.host, strconv.Itoa(int(to.port))))
+	address := net.JoinHostPort(to.host, strconv.Itoa(int(to.port)))
+	conn, err := d.config.dialler(to, also).DialContext(t.dialling(ctx), d.config.IPFamily.network(), address)
 	if err != nil {
 		return nil, err
 	}
-	l := &link{under: &lower{conn}, stamps: stampClock{clock: d.clock}}
+	l := &link{opened: t.timeline.ConnStart, under: &lower{conn}, stamps: stampClock{clock: d.clock}}
 	l.conn = l.under
 	if ready.request.URL.Scheme == "https" {
 		if err = l.secure(ctx, t, ready.tls, to.host); err != nil {

@@ -72,26 +72,36 @@ func (x *exchange) ended(err error) {
 	})
 }
 
-// guard runs a step, and ends the exchange if that was the last one. A panic of the handler is kept for the goroutine of the request:
-// whoever reads serves others too.
+// guard runs a step, and ends the exchange if that was the last one.
 func (x *exchange) guard(step func() (over bool, err error)) (over bool) {
-	began := x.body.clock.Now()
-	defer func() {
-		cause := recover()
-		if cause == nil {
-			return
+	return x.contained(func() bool {
+		began := x.body.clock.Now()
+		over, err := step()
+		x.body.answer.DecodeTime += x.body.clock.Now() - began
+		if over = over || err != nil; over {
+			x.finish(x.body.judge(err))
 		}
-		x.panicked = fmt.Sprintf("%v\n%s", cause, debug.Stack())
-		x.response.reusable = false
-		x.finish(nil)
-		over = true
+		return over
+	})
+}
+
+// contained does something with bytes of the server. A panic ends the exchange, and is kept for the goroutine of the request: whoever reads serves others
+// too.
+func (x *exchange) contained(work func() (over bool)) (over bool) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			x.broken(cause)
+			x.finish(nil)
+			over = true
+		}
 	}()
-	over, err := step()
-	x.body.answer.DecodeTime += x.body.clock.Now() - began
-	if over = over || err != nil; over {
-		x.finish(x.body.judge(err))
-	}
-	return over
+	return work()
+}
+
+// broken notes a panic.
+func (x *exchange) broken(cause any) {
+	x.panicked = fmt.Sprintf("%v\n%s", cause, debug.Stack())
+	x.response.reusable = false
 }
 
 // finish ends the exchange: a whole answer has ended when its last bytes arrived, a broken one when that is noticed.
@@ -100,9 +110,19 @@ func (x *exchange) finish(err error) {
 	if err != nil {
 		x.end = x.body.clock.Now()
 	}
-	settled := x.settle == nil || x.settle()
+	settled := x.settled()
 	x.clean = settled && err == nil && x.response.reusable && x.response.stage == complete
 	close(x.done)
+}
+
+// settled settles the exchange. What TLS still holds may have it panic too.
+func (x *exchange) settled() (ok bool) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			x.broken(cause)
+		}
+	}()
+	return x.settle == nil || x.settle()
 }
 
 // head implements responseSink.

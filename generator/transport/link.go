@@ -19,6 +19,7 @@ const (
 // arrives, else by a goroutine of the exchange.
 type link struct {
 	key    linkKey
+	opened int64     // when the name was looked up
 	conn   net.Conn  // what is written to: TLS, or the same as under
 	under  *lower    // TCP
 	tls    *tls.Conn // nil = none
@@ -152,18 +153,21 @@ func (l *link) close() {
 // readAll reads the connection on a goroutine of its own; the return of a read is the instant of arrival.
 func (l *link) readAll(x *exchange) {
 	buffer := make([]byte, readBytes)
-	for {
-		n, err := l.conn.Read(buffer)
-		now := x.body.clock.Now()
-		l.reads++
-		if n > 0 && x.arrived(buffer[:n], arrival{at: now, now: now, read: l.reads}) {
-			return
-		}
-		if err != nil {
-			x.ended(err)
-			return
-		}
+	for !x.contained(func() (over bool) { return l.readOnce(x, buffer) }) {
 	}
+}
+
+func (l *link) readOnce(x *exchange, buffer []byte) (over bool) {
+	n, err := l.conn.Read(buffer)
+	now := x.body.clock.Now()
+	l.reads++
+	if n > 0 && x.arrived(buffer[:n], arrival{at: now, now: now, read: l.reads}) {
+		return true
+	}
+	if err != nil {
+		x.ended(err)
+	}
+	return err != nil
 }
 
 // arrived implements taker: bytes of the socket, which may be those of TLS.
@@ -180,6 +184,11 @@ func (l *link) arrived(p []byte, now time.Time, kernelWall int64) (over bool) {
 	if l.tls == nil {
 		return l.x.arrived(p, a)
 	}
+	return l.x.contained(func() bool { return l.decrypted(p, a) })
+}
+
+// decrypted takes bytes of TLS.
+func (l *link) decrypted(p []byte, a arrival) (over bool) {
 	l.socket.fed = p
 	plain := l.socket.plain
 	for {
@@ -200,11 +209,16 @@ func (l *link) arrived(p []byte, now time.Time, kernelWall int64) (over bool) {
 
 // ended implements taker. TLS may make something else of the end.
 func (l *link) ended(err error) {
-	if l.tls != nil {
-		l.socket.fed, l.socket.failed = nil, err
-		_, err = l.tls.Read(l.socket.plain)
+	if l.tls == nil {
+		l.x.ended(err)
+		return
 	}
-	l.x.ended(err)
+	l.socket.fed, l.socket.failed = nil, err
+	l.x.contained(func() bool {
+		_, err := l.tls.Read(l.socket.plain)
+		l.x.ended(err)
+		return true
+	})
 }
 
 // settle finds out whether TLS holds more than the answer that has just ended; then the connection cannot be used again.

@@ -43,6 +43,7 @@ type Poller struct {
 	closed   atomic.Bool
 	writers  atomic.Int64  // goroutines that wait until they can write
 	gap      time.Duration // mean time between two arrivals on the same connection; of the goroutine
+	alarm    *time.Timer   // likewise; made once, because one for each rest would be allocated
 
 	mu   sync.Mutex
 	byFD map[int32]*socket
@@ -59,7 +60,9 @@ func NewPoller(clock *metrics.SystemClock) (*Poller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("poller: %w", os.NewSyscallError("epoll_create", err))
 	}
-	p := &Poller{clock: clock, sockets: sockets, ended: make(chan struct{}), byFD: map[int32]*socket{}, plain: make([]byte, plainBytes)}
+	p := &Poller{
+		clock: clock, sockets: sockets, ended: make(chan struct{}), byFD: map[int32]*socket{}, plain: make([]byte, plainBytes), alarm: time.NewTimer(0),
+	}
 	if err := p.openGate(); err != nil {
 		_ = unix.Close(sockets)
 		return nil, fmt.Errorf("poller: %w", err)
@@ -120,7 +123,7 @@ func (p *Poller) run() {
 		switch {
 		case n == len(events): // there may be more
 		case pace < quantum && p.writers.Load() == 0:
-			rest(quantum)
+			p.rest(quantum)
 		default:
 			p.park()
 		}
@@ -152,9 +155,10 @@ func (p *Poller) noteGap(gap time.Duration) {
 
 // rest sleeps for a quantum. Where another goroutine can run meanwhile it does so in a system call, of which the scheduler need not know: to
 // park a goroutine a thousand times a second, and threads with it, costs more than all that is done in between.
-func rest(quantum time.Duration) {
+func (p *Poller) rest(quantum time.Duration) {
 	if runtime.GOMAXPROCS(0) == 1 {
-		<-time.NewTimer(quantum).C
+		p.alarm.Reset(quantum)
+		<-p.alarm.C
 		return
 	}
 	runtime.Gosched() // whoever waits for this processor goes first
@@ -180,7 +184,7 @@ func (p *Poller) look(events []unix.EpollEvent, ready []*socket) int {
 func (p *Poller) park() {
 	armed := unix.EpollCtl(p.gateFD, unix.EPOLL_CTL_MOD, p.sockets, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(p.sockets)})
 	if armed != nil || p.raw.Read(p.arrived) != nil {
-		rest(minQuantum) // closed; and if ever it cannot be armed, looking again and again still works
+		p.rest(minQuantum) // closed; and if ever it cannot be armed, looking again and again still works
 	}
 }
 

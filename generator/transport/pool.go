@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
 // idleTimeout is how long a connection is kept without a request.
@@ -11,16 +13,27 @@ const idleTimeout = 5 * time.Minute
 
 // pool holds the idle connections of a client. The one that was used last is taken first.
 type pool struct {
+	clock  *metrics.SystemClock
+	maxAge time.Duration // of a connection that is to be used again; 0 = any
+
 	mu     sync.Mutex
 	idle   map[linkKey][]*link
 	closed bool
 }
 
-// take gives an idle connection that the server has not closed; nil = there is none.
+// left is how long an idle connection may still be kept.
+func (p *pool) left(l *link) time.Duration {
+	if p.maxAge == 0 {
+		return idleTimeout
+	}
+	return min(idleTimeout, p.maxAge-time.Duration(p.clock.Now()-l.opened))
+}
+
+// take gives an idle connection that is not too old and that the server has not closed; nil = there is none.
 func (p *pool) take(key linkKey) *link {
 	for {
 		l := p.pop(key)
-		if l == nil || l.alive() {
+		if l == nil || p.left(l) > 0 && l.alive() {
 			return l
 		}
 		l.close()
@@ -41,11 +54,12 @@ func (p *pool) pop(key linkKey) *link {
 	return l
 }
 
-// put keeps a connection until it is taken or idleTimeout is over.
+// put keeps a connection until it is taken or its time is over.
 func (p *pool) put(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
+	left := p.left(l)
+	if p.closed || left <= 0 {
 		l.close()
 		return
 	}
@@ -53,7 +67,7 @@ func (p *pool) put(l *link) {
 		p.idle = map[linkKey][]*link{}
 	}
 	p.idle[l.key] = append(p.idle[l.key], l)
-	l.expiry = time.AfterFunc(idleTimeout, func() { p.expire(l) })
+	l.expiry = time.AfterFunc(left, func() { p.expire(l) })
 }
 
 func (p *pool) expire(l *link) {

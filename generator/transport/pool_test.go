@@ -4,6 +4,9 @@ import (
 	"context"
 	"net"
 	"testing"
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 )
 
 // idleLink is a connection that nobody uses.
@@ -66,6 +69,34 @@ func TestAConnectionThatIsIdleForTooLongIsClosed(t *testing.T) {
 	p.expire(taken) // the timer had fired already
 	if _, err := taken.conn.Write([]byte("x")); err != nil {
 		t.Errorf("a connection in use was closed: %v", err)
+	}
+}
+
+func TestAConnectionIsKeptForNoLongerThanItMayBeUsed(t *testing.T) {
+	t.Parallel()
+	clock := metrics.NewSystemClock()
+	p := pool{clock: clock, maxAge: time.Hour}
+	defer p.close()
+	young, old := idleLink(t, "a"), idleLink(t, "a")
+	young.opened, old.opened = clock.Now()-int64(time.Minute), clock.Now()-int64(time.Hour)
+	if left := p.left(young); left != idleTimeout {
+		t.Errorf("%v left, want all of the idle time", left)
+	}
+	aged := &link{opened: clock.Now() - int64(57*time.Minute)}
+	if left := p.left(aged); left <= 0 || left > 3*time.Minute {
+		t.Errorf("%v left, want what is left of the hour", left)
+	}
+	p.put(old)
+	if _, err := old.conn.Write([]byte("x")); err == nil {
+		t.Error("a connection that is too old is kept")
+	}
+	p.put(young)
+	young.opened = old.opened // an hour has passed, and the timer is late
+	if p.take(linkKey{origin: "a"}) != nil {
+		t.Error("a connection that has become too old is given")
+	}
+	if _, err := young.conn.Write([]byte("x")); err == nil {
+		t.Error("a connection that has become too old is open")
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // framing are the header fields that tell where a request ends and what becomes of the connection. They are this package's.
 var framing = map[string]bool{"Host": true, "Content-Length": true, "Transfer-Encoding": true, "Trailer": true, "Connection": true}
 
-// writeRequest appends a request with its body as HTTP/1.1 has it on the wire.
-func writeRequest(to *bytes.Buffer, request *http.Request, body []byte, reuse Reuse) error {
+// writeRequest appends a request with its body as HTTP/1.1 has it on the wire. keep tells that another may follow.
+func writeRequest(to *bytes.Buffer, request *http.Request, body []byte, keep bool) error {
 	if scheme := request.URL.Scheme; scheme != "http" && scheme != "https" {
 		return fmt.Errorf("request: scheme must be http or https, got %q", scheme)
 	}
@@ -35,7 +35,7 @@ func writeRequest(to *bytes.Buffer, request *http.Request, body []byte, reuse Re
 	to.WriteString(request.Method + " " + request.URL.RequestURI() + " HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: ")
 	to.WriteString(strconv.Itoa(len(body)))
 	to.WriteString("\r\n")
-	if reuse != KeepAlive {
+	if !keep {
 		to.WriteString("Connection: close\r\n")
 	}
 	if err := request.Header.WriteSubset(to, framing); err != nil {

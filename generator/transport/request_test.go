@@ -13,29 +13,29 @@ func TestARequestIsWrittenAsItStandsOnTheWire(t *testing.T) {
 		name   string
 		url    string
 		header http.Header
-		reuse  Reuse
+		keep   bool
 		want   string
 		wrong  string
 	}{
 		{
 			"on a fresh connection", "http://h:1/v1/chat?q=a%20b",
 			http.Header{"B": {"2"}, "A": {"1", "x"}},
-			Fresh,
+			false,
 			"POST /v1/chat?q=a%20b HTTP/1.1\r\nHost: h:1\r\nContent-Length: 4\r\nConnection: close\r\nA: 1\r\nA: x\r\nB: 2\r\n\r\nbody", "",
 		},
-		{"on a kept connection", "http://h", nil, KeepAlive, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody", ""},
-		{"a name that is not ASCII", "https://bücher.example/", nil, KeepAlive, "POST / HTTP/1.1\r\nHost: xn--bcher-kva.example\r\nContent-Length: 4\r\n\r\nbody", ""},
-		{"an address with a zone", "http://[fe80::1%25eth0]:80/", nil, KeepAlive, "POST / HTTP/1.1\r\nHost: [fe80::1]:80\r\nContent-Length: 4\r\n\r\nbody", ""},
+		{"on a kept connection", "http://h", nil, true, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody", ""},
+		{"a name that is not ASCII", "https://bücher.example/", nil, true, "POST / HTTP/1.1\r\nHost: xn--bcher-kva.example\r\nContent-Length: 4\r\n\r\nbody", ""},
+		{"an address with a zone", "http://[fe80::1%25eth0]:80/", nil, true, "POST / HTTP/1.1\r\nHost: [fe80::1]:80\r\nContent-Length: 4\r\n\r\nbody", ""},
 		{
 			"framing is not the caller's", "http://h/",
 			http.Header{"Content-Length": {"9"}, "Transfer-Encoding": {"chunked"}, "Connection": {"upgrade"}},
-			KeepAlive,
+			true,
 			"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody", "",
 		},
-		{"a value with a line break", "http://h/", http.Header{"Authorization": {"secret\r\nX: y"}}, KeepAlive, "", `invalid value of header "Authorization"`},
-		{"a name with a space", "http://h/", http.Header{"a b": {"c"}}, KeepAlive, "", `invalid header name "a b"`},
-		{"another scheme", "ftp://h/", nil, KeepAlive, "", `scheme must be http or https, got "ftp"`},
-		{"no host", "http:///x", nil, KeepAlive, "", `invalid host ""`},
+		{"a value with a line break", "http://h/", http.Header{"Authorization": {"secret\r\nX: y"}}, true, "", `invalid value of header "Authorization"`},
+		{"a name with a space", "http://h/", http.Header{"a b": {"c"}}, true, "", `invalid header name "a b"`},
+		{"another scheme", "ftp://h/", nil, true, "", `scheme must be http or https, got "ftp"`},
+		{"no host", "http:///x", nil, true, "", `invalid host ""`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +45,7 @@ func TestARequestIsWrittenAsItStandsOnTheWire(t *testing.T) {
 			}
 			request.Header = tt.header
 			var out bytes.Buffer
-			err = writeRequest(&out, request, []byte("body"), tt.reuse)
+			err = writeRequest(&out, request, []byte("body"), tt.keep)
 			if tt.wrong != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.wrong) || strings.Contains(err.Error(), "secret") {
 					t.Errorf("got %v, want an error with %q and no secret", err, tt.wrong)

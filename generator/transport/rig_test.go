@@ -78,6 +78,11 @@ func serveOn(t *testing.T, script func(*peer), wrap func(*net.TCPConn) net.Conn)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveAt(t, listener, script, wrap)
+}
+
+func serveAt(t *testing.T, listener net.Listener, script func(*peer), wrap func(*net.TCPConn) net.Conn) string {
+	t.Helper()
 	over, end := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -116,8 +121,15 @@ func serveTLS(t *testing.T, script func(*peer)) (url, authority string) {
 // serveHTTP2 answers over HTTP/2 and gives the address and what a client must be told.
 func serveHTTP2(t *testing.T, handler http.HandlerFunc) (url string, configure option) {
 	t.Helper()
+	return serveHTTP2With(t, handler, nil)
+}
+
+// serveHTTP2With is serveHTTP2, and watches the connections.
+func serveHTTP2With(t *testing.T, handler http.HandlerFunc, watch func(net.Conn, http.ConnState)) (url string, configure option) {
+	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.EnableHTTP2 = true
+	server.Config.ConnState = watch
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server.URL, func(c *transport.Config) {
@@ -163,7 +175,7 @@ var clock = metrics.NewSystemClock()
 func newClient(tb testing.TB, options ...option) *transport.Client {
 	tb.Helper()
 	config := transport.DefaultConfig()
-	config.Timeouts = transport.Timeouts{Connect: 20 * time.Second, FirstToken: 20 * time.Second, Idle: 20 * time.Second, Total: 20 * time.Second}
+	config.Timeouts = transport.Timeouts{Connect: 2 * time.Minute, FirstToken: 2 * time.Minute, Idle: 2 * time.Minute, Total: 2 * time.Minute}
 	for _, o := range options {
 		o(&config)
 	}

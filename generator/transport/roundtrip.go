@@ -16,40 +16,70 @@ import (
 
 // roundTripper has net/http carry the exchanges. The return of a read is the instant of arrival.
 type roundTripper struct {
-	config *Config
-	clock  *metrics.SystemClock
-	next   http.RoundTripper
-	proxy  func(*http.Request) (*url.URL, error) // nil = there is none
+	config     *Config
+	clock      *metrics.SystemClock
+	authorizer *authorizer
+	turns      turns
+	// fresh makes what serves one request, on a connection of its own. Those that share it may share a connection of HTTP/2 that is about to
+	// be closed.
+	fresh func() (http.RoundTripper, error)
+	kept  renewal
+	proxy func(*http.Request) (*url.URL, error) // nil = there is none
 }
 
 func newRoundTripper(config *Config, clock *metrics.SystemClock) (*roundTripper, error) {
-	// net/http goes on dialling when the exchange has given up, for one to come. Where nothing answers, these dials would pile up for the
-	// minutes that the system tries. The limit is beyond that of the exchange, which names the class.
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		dialler := &net.Dialer{} // to where a token is asked for
-		if to, ok := ctx.Value(destinationKey{}).(destination); ok {
-			dialler = config.dialler(to, nil)
-		}
-		dialler.Resolver, dialler.Timeout = config.Resolver, 2*config.Timeouts.Connect
-		return dialler.DialContext(ctx, network, address)
-	}
-	options := []promconfig.HTTPClientOption{promconfig.WithIdleConnTimeout(idleTimeout), promconfig.WithDialContextFunc(dial)}
 	config.HTTP.EnableHTTP2 = config.Version == HTTP2
-	if config.Reuse != KeepAlive {
-		options = append(options, promconfig.WithKeepAlivesDisabled())
-	}
-	next, err := promconfig.NewRoundTripperFromConfigWithContext(context.Background(), config.HTTP, "aiperf_exporter", options...)
+	credentials, connections := apart(&config.HTTP)
+	a, err := newAuthorizer(&credentials, config.dialForToken)
 	if err != nil {
 		return nil, err
 	}
-	return &roundTripper{config: config, clock: clock, next: next, proxy: config.HTTP.Proxy()}, nil
+	r := &roundTripper{config: config, clock: clock, authorizer: a, turns: turns{config: config}}
+	open := func(options ...promconfig.HTTPClientOption) (http.RoundTripper, error) {
+		options = append(options, promconfig.WithIdleConnTimeout(idleTimeout), promconfig.WithDialContextFunc(config.dial))
+		return promconfig.NewRoundTripperFromConfigWithContext(context.Background(), connections, "aiperf_exporter", options...)
+	}
+	r.fresh = func() (http.RoundTripper, error) { return open(promconfig.WithKeepAlivesDisabled()) }
+	r.kept.open = func() (http.RoundTripper, error) { return open() }
+	r.kept.clock, r.kept.maxAge = clock, config.DNSRefresh
+	if err = r.kept.begin(); err != nil {
+		return nil, err
+	}
+	r.proxy = config.HTTP.Proxy()
+	return r, nil
+}
+
+// apart separates what completes a request from what makes connections: new connections need no new tokens.
+func apart(config *promconfig.HTTPClientConfig) (credentials, connections promconfig.HTTPClientConfig) {
+	credentials, connections = *config, *config
+	credentials.TLSConfig = promconfig.TLSConfig{}
+	connections.Authorization, connections.BasicAuth, connections.OAuth2, connections.HTTPHeaders = nil, nil, nil, nil
+	return credentials, connections
+}
+
+// dial opens a connection for net/http, which goes on dialling when the exchange has given up, for one to come. Where nothing answers, these
+// dials would pile up for the minutes that the system tries. The limit is beyond that of the exchange, which names the class.
+func (c *Config) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	to, _ := ctx.Value(destinationKey{}).(destination) // without a guard nobody needs it
+	dialler := c.dialler(to, nil)
+	dialler.Timeout = 2 * c.Timeouts.Connect
+	return dialler.DialContext(ctx, c.IPFamily.network(), address)
 }
 
 // Close implements carrier.
-func (r *roundTripper) Close() {
-	if closer, ok := r.next.(interface{ CloseIdleConnections() }); ok {
-		closer.CloseIdleConnections()
+func (r *roundTripper) Close() { r.kept.close() }
+
+// connections gives those for the next request, and what is to be called when it is over.
+func (r *roundTripper) connections() (next http.RoundTripper, done func(), err error) {
+	if !r.turns.keep() {
+		next, err = r.fresh()
+		return next, func() {}, err
 	}
+	b, err := r.kept.take()
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, func() { r.kept.give(b) }, nil
 }
 
 // carry implements carrier.
@@ -57,16 +87,26 @@ func (r *roundTripper) carry(ctx context.Context, request *http.Request, t *trac
 	body := newPayload(b.payload)
 	defer body.release()
 	timeline.End = timeline.Start
-	ctx, err := r.config.guarded(ctx, request, r.proxy)
+	ready, err := r.authorizer.complete(request)
 	if err != nil {
 		return err
 	}
+	request = ready.request
+	ctx, err = r.config.guarded(ctx, request, r.proxy)
+	if err != nil {
+		return err
+	}
+	next, done, err := r.connections()
+	if err != nil {
+		return err
+	}
+	defer done()
 	request = request.WithContext(t.roundTrip(ctx))
 	request.Body = body
 	timeline.Start = r.clock.Now()
 	b.handler.Start(timeline.Start)
 	defer func() { timeline.End = r.clock.Now() }()
-	response, err := r.next.RoundTrip(request)
+	response, err := next.RoundTrip(request)
 	if err != nil {
 		return err
 	}

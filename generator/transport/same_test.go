@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	promconfig "github.com/prometheus/common/config"
 )
@@ -44,5 +45,21 @@ func TestAClientThatIsUsedIsTheSameAsItWasWritten(t *testing.T) {
 	written.HTTP.OAuth2.ClientID = "other"
 	if used.Same(&written) {
 		t.Error("another client is the same")
+	}
+}
+
+func TestAClientWithOtherConnectionsIsAnother(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Config){
+		"reuse": func(c *Config) { c.Reuse = Both }, "fresh_every": func(c *Config) { c.FreshEvery++ },
+		"dns_refresh": func(c *Config) { c.DNSRefresh = time.Minute }, "ip_family": func(c *Config) { c.IPFamily = OnlyIPv6 },
+	} {
+		one, other := DefaultConfig(), DefaultConfig()
+		if !one.Same(&other) {
+			t.Fatal("two that were written alike are not the same")
+		}
+		if change(&other); one.Same(&other) {
+			t.Errorf("a change of %s is none", name)
+		}
 	}
 }

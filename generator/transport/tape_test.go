@@ -112,7 +112,11 @@ func TestTapeTellsHowTheAnswerEnded(t *testing.T) {
 				p.request()
 				tt.answer(p)
 			})
-			client := newClient(t, way, func(c *transport.Config) { c.Timeouts.Idle = 50 * time.Millisecond })
+			client := newClient(t, way, func(c *transport.Config) {
+				if tt.want == metrics.EndSilence { // a machine that stands still must not be taken for it
+					c.Timeouts.Idle = 50 * time.Millisecond
+				}
+			})
 			tape, _ := taped(t, client, url, 1<<20, func(seen) transport.Verdict {
 				if tt.stop {
 					return transport.Stop

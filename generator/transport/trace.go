@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"net/http/httptrace"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ type trace struct {
 	timeline metrics.Timeline
 	obtained bool
 	reused   bool
+	family   metrics.IPFamily // of the connection
 	tlsError error
 	// certsExpire is when the first certificate ends that the server has shown.
 	certsExpire time.Time
@@ -72,7 +74,7 @@ func (t *trace) roundTrip(ctx context.Context) context.Context {
 	hooks.GetConn = func(string) { t.set(&tl.ConnStart) }
 	hooks.TLSHandshakeStart = func() { t.setFirst(&tl.TLSStart) }
 	hooks.TLSHandshakeDone = t.handshakeDone
-	hooks.GotConn = func(info httptrace.GotConnInfo) { t.got(info.Reused) }
+	hooks.GotConn = func(info httptrace.GotConnInfo) { t.got(info.Reused, info.Conn.RemoteAddr()) }
 	hooks.WroteRequest = func(info httptrace.WroteRequestInfo) {
 		if info.Err == nil {
 			t.wrote()
@@ -99,13 +101,25 @@ func (t *trace) handshakeDone(state tls.ConnectionState, err error) {
 	}
 }
 
-// got notes that there is a connection.
-func (t *trace) got(reused bool) {
+// got notes that there is a connection with that other end.
+func (t *trace) got(reused bool, peer net.Addr) {
 	t.mu.Lock()
 	t.timeline.ConnDone = t.clock.Now()
-	t.obtained, t.reused = true, reused
+	t.obtained, t.reused, t.family = true, reused, familyOf(peer)
 	t.mu.Unlock()
 	t.connected()
+}
+
+// familyOf is the version of IP that leads to an address. IPv4 may be used on a socket of IPv6.
+func familyOf(address net.Addr) metrics.IPFamily {
+	tcp, ok := address.(*net.TCPAddr)
+	switch {
+	case !ok:
+		return ""
+	case tcp.IP.To4() != nil:
+		return metrics.IPv4
+	}
+	return metrics.IPv6
 }
 
 // wrote notes that the whole request has been written.
@@ -127,7 +141,7 @@ func (t *trace) lookingUp() bool {
 func (t *trace) finish(into *metrics.Timeline, answer *Answer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	answer.ConnObtained, answer.ConnReused = t.obtained, t.reused
+	answer.ConnObtained, answer.ConnReused, answer.IPFamily = t.obtained, t.reused, t.family
 	from := &t.timeline
 	into.ConnStart, into.ConnDone = from.ConnStart, from.ConnDone
 	into.Sent = from.Sent

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -24,37 +24,30 @@ type parrot struct {
 	url string
 
 	mu      sync.Mutex
-	said    map[string]bool // values of headers, users, passwords and queries, as they came
-	turn    int             // of the texts and their spellings
+	said    []string // values of headers, users, passwords and queries with a secret, as they came, in order; replaced, never changed
 	answers int
 }
 
 func startParrot(t *testing.T) *parrot {
 	t.Helper()
-	p := &parrot{said: map[string]bool{}}
+	p := &parrot{}
 	s := httptest.NewServer(p)
 	t.Cleanup(s.Close)
 	p.url = s.URL
 	return p
 }
 
-// unsaid are headers that are no secret and that would only take turns away from those that are.
-var unsaid = []string{"Accept", "Accept-Encoding", "Content-Type", "Content-Length", "User-Agent", "Connection", "Proxy-Connection", "Traceparent"}
-
-// hear notes what came with a request.
+// hear notes what came with a request and is a secret, or has one.
 func (p *parrot) hear(r *http.Request, body []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	note := func(value string) {
-		if len(value) >= 8 {
-			p.said[value] = true
+		if at, known := slices.BinarySearch(p.said, value); !known && strings.Contains(value, headMark) {
+			p.said = slices.Insert(slices.Clone(p.said), at, value)
 		}
 	}
-	for name, values := range r.Header {
+	for _, values := range r.Header {
 		for _, value := range values {
-			if slices.Contains(unsaid, name) || strings.HasPrefix(name, "X-Aiperf") || strings.HasSuffix(name, "-Id") {
-				continue
-			}
 			note(value)
 			if credentials, ok := strings.CutPrefix(value, "Basic "); ok {
 				if plain, err := base64.StdEncoding.DecodeString(credentials); err == nil {
@@ -66,7 +59,7 @@ func (p *parrot) hear(r *http.Request, body []byte) {
 					}
 				}
 			}
-			if token, ok := strings.CutPrefix(value, "Bearer "); ok && !strings.HasPrefix(token, "issued-") {
+			if token, ok := strings.CutPrefix(value, "Bearer "); ok {
 				note(token)
 			}
 		}
@@ -77,7 +70,11 @@ func (p *parrot) hear(r *http.Request, body []byte) {
 		}
 	}
 	if form, err := url.ParseQuery(string(body)); err == nil && r.URL.Path == "/token" {
-		note(form.Get("client_secret"))
+		for _, values := range form {
+			for _, value := range values {
+				note(value)
+			}
+		}
 	}
 }
 
@@ -85,23 +82,38 @@ func (p *parrot) hear(r *http.Request, body []byte) {
 func (p *parrot) heard(value string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.said[value] || p.said["Bearer "+value]
+	return slices.Contains(p.said, value) || slices.Contains(p.said, "Bearer "+value)
 }
 
-// echo is one of the texts that it has heard, in one of the spellings.
+// echo is all that it has heard, in one of the spellings, and with another at the beginning each time: there is not room for all everywhere.
 func (p *parrot) echo() string {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.turn++
-	all := slices.Sorted(maps.Keys(p.said))
-	if len(all) == 0 {
+	said := p.said
+	p.mu.Unlock() // thousands of answers may be under way
+	if len(said) == 0 {
 		return "nothing"
 	}
-	text := all[p.turn/5%len(all)]
-	quoted, _ := json.Marshal(text) // a string cannot fail
-	return []string{
-		text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(string(quoted), `"`), base64.StdEncoding.EncodeToString([]byte("joe:" + text)),
-	}[p.turn%5]
+	first := rand.IntN(len(said))
+	text := strings.Join(slices.Concat(said[first:], said[:first]), " ")
+	switch rand.IntN(5) {
+	case 0:
+		return url.QueryEscape(text)
+	case 1:
+		return url.PathEscape(text)
+	case 2:
+		quoted, _ := json.Marshal(text) // a string cannot fail
+		return string(quoted[1 : len(quoted)-1])
+	case 3:
+		return base64.StdEncoding.EncodeToString([]byte("joe:" + text))
+	}
+	return text
+}
+
+// answered is how many answers of a model it has given.
+func (p *parrot) answered() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.answers
 }
 
 // next counts what is answered.
@@ -111,6 +123,9 @@ func (p *parrot) next() int {
 	p.answers++
 	return p.answers
 }
+
+// waysToAnswer is how many there are.
+const waysToAnswer = 12
 
 // ServeHTTP implements http.Handler.
 func (p *parrot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +138,7 @@ func (p *parrot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect:
 		raw(w, "HTTP/1.1 407 "+p.echo()+"\r\nX-Echo: "+p.echo()+"\r\nContent-Length: 0\r\n\r\n")
 	case r.URL.Path == "/token":
-		if p.next()%3 != 0 {
+		if rand.IntN(3) > 0 {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"access_token":"issued-by-the-parrot-0123456789","token_type":"Bearer","expires_in":1}`)
 			return
@@ -164,7 +179,7 @@ func (p *parrot) answer(w http.ResponseWriter, r *http.Request) {
 	turn := p.next()
 	w.Header().Set("X-Echo", p.echo())
 	w.Header().Set("X-Request-Id", p.echo())
-	switch turn % 12 {
+	switch turn % waysToAnswer {
 	case 0:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,145 +27,13 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
 )
 
-// The secret of a place is made of two words that nobody else has, so that a half of it is found as well, and between them of what JSON, YAML and URLs
-// spell differently.
-func head(name string) string { return "Hd" + name + "Xq7w" }
-func tail(name string) string { return "Tl" + name + "Vz9k" }
-
-func plant(name string) string { return head(name) + `/"+&=%` + tail(name) }
-
-// planted are the places of leaky, and whether what is there reaches the parrot.
-var planted = map[string]bool{
-	"file": true, "filenew": true, "value": true, "apikey": true, "apifile": true, "urlpass": true, "urlquery": true, "epheader": true, "epparam": true,
-	"basicpass": true, "basicfile": true, "bearer": true, "bearerfile": true, "oauth": true, "oauthquery": true, "proxypass": true,
-	"hdrvalue": true, "hdrsecret": true, "hdrfile": true, "metricspass": true, "gpupass": true, "sdpass": true, "sdquery": true, "sdbasic": true,
-	"sdheader": true, "discovered": true, "modkey": true, "modheader": true, "connect": true,
-	"extra": false, "unused": false, "otlp": false, "otlpfile": false, "otlpenv": false, "webpass": false, "broken": false, "torn": false, "misplaced": false,
-	"reloaded": true,
-}
-
-// leaky takes a secret at every place where a configuration takes one: URL of the parrot without its scheme, folder, lines of otlp.
-const leaky = `
-global: {max_rate: 1000, max_in_flight: 1000}
-secrets:
-  file: {file: file.key}
-  value: {value: "${LEAKY_VALUE}"}
-  unused: {value: %[unused]s}
-http_clients:
-  basic: {basic_auth: {username: joe, password: %[basicpass]s}}
-  basicfile: {basic_auth: {username: joe, password_file: basicfile.key}}
-  bearer: {authorization: {credentials: %[bearer]s}}
-  bearerfile: {authorization: {credentials_file: bearerfile.key}}
-  oauth: {oauth2: {client_id: joe, client_secret: %[oauth]s, token_url: "http://PEER/token?key=%[oauthquery]q"}}
-  proxy: {proxy_url: "http://joe:%[proxypass]u@PEER"}
-  connect: {proxy_url: "http://PEER", proxy_connect_header: {X-Proxy-Key: [%[connect]s]}}
-  headers:
-    http_headers:
-      X-Api-Token: {values: [%[hdrvalue]s]}
-      X-Other: {secrets: [%[hdrsecret]s]}
-      X-More: {files: [hdrfile.key]}
-workloads: {short: {input_tokens: 16, output_tokens: 4}}
-loads:
-  quick: {mode: constant, rate: 12, max_in_flight: 20, backoff: {mode: "off"}}
-  slow: {mode: constant, rate: 1, max_in_flight: 20, backoff: {mode: "off"}}
-slos: {hard: {time_to_first_token: 1ms}}
-defaults: {url: "http://PEER", model: m, endpoint: {type: chat}, workload: short, load: quick, slo: [hard], timeouts: {first_token: 3s, idle: 3s, total: 5s}}
-targets:
-  - {name: file, endpoint: {secret: file}}
-  - {name: value, endpoint: {secret: value}}
-  - {name: apikey, endpoint: {api_key: %[apikey]s}}
-  - {name: apifile, endpoint: {api_key_file: apifile.key}}
-  - {name: url, url: "http://joe:%[urlpass]u@PEER/v1?key=%[urlquery]q"}
-  - {name: endpoint, endpoint: {headers: {X-Api-Key: %[epheader]s}, url_params: {token: %[epparam]s}, extra: {api_key: %[extra]s}}}
-  - {name: basic, client: basic}
-  - {name: basicfile, client: basicfile}
-  - {name: bearer, client: bearer}
-  - {name: bearerfile, client: bearerfile}
-  - {name: oauth, client: oauth}
-  - {name: proxied, client: proxy, url: "http://far.invalid"}
-  - {name: connect, client: connect, url: "https://far.invalid"}
-  - {name: headers, client: headers}
-  - {name: collected, load: slow, server: {kind: vllm, metrics_url: "http://joe:%[metricspass]u@PEER/metrics"}}
-  - {name: unread, load: slow, server: {kind: vllm, metrics_url: "http://joe:%[metricspass]u@PEER/broken"}}
-target_discovery:
-  - name: set
-    http_sd_configs:
-      - url: "http://joe:%[sdpass]u@PEER/sd?token=%[sdquery]q"
-        refresh_interval: 1s
-      - {url: "http://PEER/sd", refresh_interval: 1s, basic_auth: {username: joe, password: %[sdbasic]s}, http_headers: {X-Api-Token: {values: [%[sdheader]s]}}}
-      - {url: "http://joe:%[sdpass]u@PEER/badsd", refresh_interval: 1s}
-    relabel_configs: [{source_labels: [__meta_url], target_label: from}]
-    template: {load: slow, workload: short}
-modules:
-  probed: {model: m, endpoint: {type: chat, api_key: %[modkey]s, headers: {X-Api-Key: %[modheader]s}}, workload: short, allowed_targets: [127.0.0.1]}
-metrics: {extra_labels: [from]}
-collectors:
-  server: {interval: 1s, passthrough: {allow: [".*"]}}
-  gpu: {source: [dcgm], dcgm: {interval: 1s, urls: ["http://joe:%[gpupass]u@PEER/gpu"]}}
-debug: {keep_bodies: true, capture: {enabled: true, slower_than: 1ms, max_streams: 1000, max_size: 64MiB}}
-`
-
-var placeholder = regexp.MustCompile(`%\[(\w+)\]([suq])`)
-
-// fill writes the secrets into a configuration: as YAML, as a user's part of a URL, as the value in a query.
-func fill(config string, p *parrot) string {
-	config = placeholder.ReplaceAllStringFunc(config, func(at string) string {
-		m := placeholder.FindStringSubmatch(at)
-		switch value := plant(m[1]); m[2] {
-		case "u":
-			return strings.TrimPrefix(url.UserPassword("", value).String(), ":")
-		case "q":
-			return url.QueryEscape(value)
-		default:
-			quoted, _ := json.Marshal(value) // a string cannot fail
-			return string(quoted)
-		}
-	})
-	return strings.ReplaceAll(config, "PEER", strings.TrimPrefix(p.url, "http://"))
-}
-
-// surface is everything that somebody can see, by where.
-type surface map[string]string
-
-// fragments are the spellings of a word that are searched for.
-func fragments(word string) []string {
-	out := []string{word}
-	for shift := range 3 { // of the three ways in which it can lie in base64, without what its neighbours share with it
-		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			text := encoding.EncodeToString([]byte(strings.Repeat("x", shift) + word))
-			out = append(out, text[[]int{0, 2, 3}[shift]:len(text)-2])
-		}
-	}
-	return out
-}
-
-// search fails the test for each secret that can be seen.
-func (s surface) search(t *testing.T) {
-	t.Helper()
-	size := 0
-	for where, text := range s {
-		size += len(text)
-		for name := range planted {
-			for _, word := range []string{head(name), tail(name)} {
-				for _, fragment := range fragments(word) {
-					if at := strings.Index(text, fragment); at >= 0 {
-						t.Errorf("%s shows the secret %s: …%s…", where, name, text[max(0, at-120):min(len(text), at+80)])
-						break
-					}
-				}
-			}
-		}
-	}
-	t.Logf("%d bytes at %d places searched", size, len(s))
-}
-
 // leak is a daemon whose secrets may be seen nowhere.
 type leak struct {
 	exporter
 	parrot   *parrot
 	folder   string
 	receiver *receiver
-	surface  surface
+	surface  *surface
 }
 
 // password is that of the pages.
@@ -208,17 +77,22 @@ func (l *leak) see(t *testing.T, method, path string, header http.Header) string
 	if code == 0 || code == http.StatusNotFound || code == http.StatusUnauthorized {
 		t.Errorf("%s %s: status %d %s", method, path, code, text)
 	}
-	l.surface[method+" "+path+" "+header.Get("Accept")] += text
+	l.surface.see(t, method+" "+path+" "+header.Get("Accept"), text)
 	return text
 }
 
 // startLeak starts a daemon with leaky, and lines that say where metrics are sent.
 func startLeak(t *testing.T, format, otlp string, environment ...string) *leak {
 	t.Helper()
-	l := &leak{parrot: startParrot(t), folder: t.TempDir(), receiver: startReceiver(t), surface: surface{}}
-	for _, name := range []string{"file", "basicfile", "bearerfile", "apifile", "hdrfile"} {
-		l.write(t, name+".key", plant(name)+"\n")
+	l := &leak{parrot: startParrot(t), folder: t.TempDir(), receiver: startReceiver(t), surface: newSurface()}
+	for name, private := range keyFiles {
+		content := plant(name) + "\n"
+		if private {
+			content = key(name)
+		}
+		l.write(t, name+".key", content)
 	}
+	l.write(t, "tls.crt", certificate())
 	l.write(t, "otlp.txt", "x-more: "+plant("otlpfile")+"\n")
 	hash, err := bcrypt.GenerateFromPassword([]byte(plant("webpass")), bcrypt.MinCost)
 	if err != nil {
@@ -264,16 +138,16 @@ func (l *leak) everywhere(t *testing.T) {
 	} {
 		get(path)
 	}
-	for _, target := range []string{"file", "value", "apikey", "apifile", "url", "endpoint", "basic", "basicfile", "bearer", "bearerfile", "oauth", "proxied", "connect", "headers", "collected", "unread", "found"} {
+	for _, target := range leakyTargets(t) {
 		get("/targets/" + target)
 		get("/api/v1/targets/" + target)
 		get("/api/v1/targets/" + target + "/records?limit=100")
 		get("/probe?debug=true&target=" + target)
 		get("/probe?target=" + target)
 	}
-	for range 12 { // as many as there are ways to answer
+	for range waysToAnswer {
 		get("/probe?debug=true&module=probed&target=" + url.QueryEscape(l.parrot.url))
-		get("/probe?module=probed&target=" + url.QueryEscape(l.parrot.url))
+		get("/probe?module=filed&target=" + url.QueryEscape(l.parrot.url))
 	}
 	list := get("/api/v1/captures")
 	var captures struct {
@@ -289,14 +163,16 @@ func (l *leak) everywhere(t *testing.T) {
 	}
 	for _, c := range captures.Data {
 		_, text := l.ask(t, http.MethodGet, "/api/v1/captures/"+c.ID, nil)
-		l.surface["captures"] += text
+		l.surface.see(t, "captures", text)
+		var decoded strings.Builder // in one piece: a read may end in the middle of a secret
 		for _, m := range encoded.FindAllStringSubmatch(text, -1) {
 			plain, err := base64.StdEncoding.DecodeString(m[1])
 			if err != nil {
 				t.Error(err)
 			}
-			l.surface["captures, decoded"] += string(plain) + "\n"
+			decoded.Write(plain)
 		}
+		l.surface.see(t, "captures, decoded", decoded.String())
 	}
 }
 
@@ -312,7 +188,7 @@ func (l *leak) command(t *testing.T, args ...string) {
 	if len(out) == 0 {
 		t.Errorf("%v writes nothing", args)
 	}
-	l.surface[strings.Join(args[:2], " ")] += string(out)
+	l.surface.see(t, strings.Join(args[:2], " "), string(out))
 }
 
 // mistakes are what is wrong with a file beside a secret.
@@ -337,7 +213,7 @@ var mistakes = map[string]string{
 	"otlp":                    "otlp: {enabled: true, endpoint: \"http://joe:%[broken]u@h/x y\", headers: {\"x y\": %[torn]s}}\n",
 }
 
-// reload puts a file with each mistake beside the daemon, and checks it by itself.
+// mistaken puts a file with each mistake beside the daemon, and checks it by itself.
 func (l *leak) mistaken(t *testing.T) {
 	t.Helper()
 	good, err := os.ReadFile(filepath.Join(l.folder, "c.yml"))
@@ -349,7 +225,7 @@ func (l *leak) mistaken(t *testing.T) {
 		if code, text := l.ask(t, http.MethodPost, "/-/reload", nil); code != http.StatusInternalServerError {
 			t.Errorf("%s: status %d %s", name, code, text)
 		} else {
-			l.surface["reload with "+name] = text
+			l.surface.see(t, "reload with "+name, text)
 		}
 		l.see(t, http.MethodGet, "/api/v1/status/runtimeinfo", nil)
 		l.see(t, http.MethodGet, "/", nil)
@@ -368,9 +244,9 @@ func TestNoSecretIsShownAnywhere(t *testing.T) {
 		sent        []string
 	}{
 		"logfmt": {
-			"otlp: {enabled: true, insecure: true, endpoint: RECEIVER, interval: 1s, headers: {x-tenant: %[otlp]s}, headers_file: otlp.txt, traces: {enabled: true, ratio: 1}}\n",
-			nil,
-			[]string{"otlp", "otlpfile"},
+			leakyOTLP,
+			[]string{"AIPERF_EXPORTER__otlp__headers__x-level=" + plant("otlpkey")},
+			[]string{"otlp", "otlpfile", "otlpkey"},
 		},
 		"json": {
 			"otlp: {enabled: true, insecure: true, endpoint: RECEIVER, interval: 1s}\n",
@@ -381,7 +257,7 @@ func TestNoSecretIsShownAnywhere(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			l := startLeak(t, format, test.otlp, test.environment...)
-			l.heardAll(t, "file")
+			l.heardAll(t)
 			l.everywhere(t)
 
 			l.write(t, "file.key", plant("filenew")+"\n") // rotated
@@ -400,48 +276,48 @@ func TestNoSecretIsShownAnywhere(t *testing.T) {
 			if code, text := l.ask(t, http.MethodPost, "/-/reload", nil); code != http.StatusOK {
 				t.Fatalf("reload: status %d %s", code, text)
 			}
-			l.heardAll(t, "filenew", "reloaded", "modkey", "modheader")
+			l.heardAll(t, "filenew", "reloaded", "modkey", "modheader", "modparam", "modfile")
 			l.everywhere(t)
 			l.commands(t)
 			l.exported(t, test.sent)
 			l.crash(t)
-			l.surface["log"] = l.Output()
-			l.surface.search(t)
+			l.surface.see(t, "log", l.Output())
+			t.Logf("%d bytes of %d places searched", l.surface.bytes, len(l.surface.places))
 		})
 	}
 }
 
+// answersEnough is after how many answers each secret has stood in each place of each, in each spelling, several times.
+const answersEnough = 400
+
 // heardAll waits until the parrot was told everything that must travel, and has had time to say it back. also are those that did not at the start.
 func (l *leak) heardAll(t *testing.T, also ...string) {
 	t.Helper()
-	later := map[string]bool{"file": true, "filenew": true, "reloaded": true, "modkey": true, "modheader": true}
 	eventually(t, patience, func() error {
 		for name, travels := range planted {
-			if travels && !later[name] && !l.parrot.heard(plant(name)) {
-				return fmt.Errorf("%s has not come", name)
-			}
-		}
-		for _, name := range also {
-			if !l.parrot.heard(plant(name)) {
+			if (travels || slices.Contains(also, name)) && !l.parrot.heard(plant(name)) {
 				return fmt.Errorf("%s has not come", name)
 			}
 		}
 		return nil
 	})
-	from := l.parrot.next()
+	from := l.parrot.answered()
 	eventually(t, patience, func() error {
-		if n := l.parrot.next() - from; n < 700 {
+		if n := l.parrot.answered() - from; n < answersEnough {
 			return fmt.Errorf("%d answers since", n)
 		}
 		return nil
 	})
 }
 
-// commands are the others of the program, with the same file.
+// commands are the others of the program. They have a parrot of their own: what the daemon has said to its own, before a reload and after, they cannot know.
 func (l *leak) commands(t *testing.T) {
 	t.Helper()
-	config := filepath.Join(l.folder, "c.yml")
-	l.command(t, "check", "config", config, "--print")
+	l.write(t, "once.yml", fill(leaky, startParrot(t)))
+	config := filepath.Join(l.folder, "once.yml")
+	l.command(t, "check", "config", config, "--print", "--strict-secrets")
+	l.write(t, "tls.yml", fill(leakyTLS, l.parrot))
+	l.command(t, "check", "config", filepath.Join(l.folder, "tls.yml"), "--print", "--strict-secrets")
 	l.command(t, "check", "config", config, "--format=json")
 	l.command(t, "check", "sd", config, "set")
 	l.command(t, "check", "sd", config, "set", "--format=json")
@@ -460,7 +336,7 @@ func (l *leak) commands(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				l.surface["run "+name] += string(text)
+				l.surface.see(t, "run "+name, string(text))
 			}
 		}
 	}
@@ -469,9 +345,9 @@ func (l *leak) commands(t *testing.T) {
 // exported looks at what was sent over OTLP, with headers that only their receiver may see.
 func (l *leak) exported(t *testing.T, sent []string) {
 	t.Helper()
-	var values []string // of headers; one-shots, which export too, have not the environment of the daemon
+	var values []string // of headers
 	for _, r := range l.receiver.waitFor(t, 2) {
-		l.surface["OTLP"] += r.body.String()
+		l.surface.see(t, "OTLP", r.body.String())
 		for _, of := range r.headers {
 			values = append(values, of...)
 		}

@@ -79,7 +79,7 @@ func TestReadyPodsGetTraffic(t *testing.T) {
 		t.Errorf("the one beyond the limit got %d requests", got)
 	}
 
-	// One that is not ready any more makes room at once: of those that are missing none counts before those that are there.
+	// One that is not ready any more keeps its place for its grace, and then makes room.
 	n.ready(t, "llm-0", false)
 	t.Logf("the one beyond the limit took the place of one that is not ready in %v", e.await(t, "llm-1", "llm-2", "llm-3", "llm-4"))
 	e.sends(t, "llm-4", 20)

@@ -12,6 +12,13 @@ import (
 	"time"
 )
 
+// tones are the colours of health, of all that is marked with them, which are not that of the unknown.
+const tones = `(() => {
+	const calm = getComputedStyle(document.documentElement).getPropertyValue("--calm").trim();
+	const seen = [...document.querySelectorAll("main .mark, main .health, .verdict")].map((e) => getComputedStyle(e).getPropertyValue("--tone").trim());
+	return [...new Set(seen)].filter((tone) => tone !== calm).join(" ");
+})()`
+
 func TestAPageSurvivesARestartOfTheDaemon(t *testing.T) {
 	t.Parallel()
 	d := demo(t)
@@ -30,6 +37,11 @@ func TestAPageSurvivesARestartOfTheDaemon(t *testing.T) {
 		if !eval[bool](b, `document.getElementById("verdict").checkVisibility()`) {
 			t.Errorf("%s: what was known is not shown any more", path)
 		}
+		b.until("it says since when, and that what is shown is old", `!document.getElementById("stale").hidden && /lost since \d\d:\d\d:\d\d UTC.* of \d\d:\d\d:\d\d UTC/.test(document.getElementById("stale").textContent)`)
+		if tones := eval[string](b, tones); tones != "" {
+			t.Errorf("%s: colours are as if all were known: %s", path, tones)
+		}
+		b.accessible()
 		b.shoot("lost"+strings.ReplaceAll(path, "/", "-"), false)
 	}
 	again, err := startDemo(address)
@@ -41,6 +53,9 @@ func TestAPageSurvivesARestartOfTheDaemon(t *testing.T) {
 	for path, b := range pages {
 		b.until("it is live again", `document.getElementById("live").dataset.state === "live"`)
 		b.until("it shows the new process", fmt.Sprintf(`Date.parse(document.querySelector("footer time[data-age]").dateTime) > %d`, stopped.UnixMilli()))
+		if !eval[bool](b, `document.getElementById("stale").hidden && !document.body.classList.contains("stale")`) {
+			t.Errorf("%s: it still says that it is old", path)
+		}
 		t.Logf("%s shows the new process %.1f s after it is ready", path, time.Since(started).Seconds())
 		if !eval[bool](b, `window.same`) {
 			t.Errorf("%s was loaded anew", path)

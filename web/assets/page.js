@@ -245,9 +245,17 @@
   const tell = (text) => {
     if (announce.textContent !== text) announce.textContent = text;
   };
-  let lost = false;
+  let lost = 0; // when the connection was, in ms; 0 = it is not
+  const moment = (ms) => new Date(ms).toISOString().slice(11, 19) + " UTC"; // of the daemon's clock
+  const mistrust = () => {
+    document.body.classList.toggle("stale", lost > 0);
+    const stale = $("#stale", main);
+    stale.hidden = !lost;
+    if (lost && !stale.textContent) stale.textContent = `Connection lost since ${moment(lost + ahead)}. What is shown is of ${moment(Date.parse(main.dataset.now))} and may not hold any more.`;
+  };
   const show = () => {
     const state = lost ? "lost" : events && events.readyState === EventSource.OPEN ? "live" : "poll";
+    mistrust();
     if (live.dataset.state === state) return;
     live.dataset.state = state;
     live.textContent = {lost: "connection lost, retrying", live: "live", poll: "looks every 10 s"}[state];
@@ -286,11 +294,11 @@
       draw();
       if (lost) tell("connected again");
       if (main.dataset.verdict !== before) tell(main.dataset.verdict);
-      lost = false;
+      lost = 0;
       listen();
     } catch {
       if (!lost) tell("connection lost, retrying");
-      lost = true;
+      lost ||= Date.now();
     }
     busy = false;
     ended = Date.now();

@@ -125,6 +125,19 @@ type Quantiles struct {
 	P99     *float64 `json:"p99"`
 }
 
+// SLOState is what samples say of an objective.
+type SLOState string
+
+// The states of an objective.
+const (
+	Met      SLOState = "met"
+	Missed   SLOState = "missed"
+	Unproved SLOState = "unproved"
+)
+
+// SLOStates is the closed list.
+var SLOStates = []SLOState{Met, Missed, Unproved}
+
 // SLO is how a target does by one objective.
 type SLO struct {
 	Name      string  `json:"name"`
@@ -132,8 +145,8 @@ type SLO struct {
 	// Samples is how many requests of the last hour were judged, Good how many of them were good.
 	Samples int `json:"samples"`
 	Good    int `json:"good"`
-	// State is met, missed, or unproved: too few samples to tell at 95 % confidence.
-	State string `json:"state"`
+	// State is unproved where the samples are too few to tell at 95 % confidence.
+	State SLOState `json:"state"`
 	// Limits are for people: "ttft <= 500ms".
 	Limits []string `json:"limits"`
 }
@@ -199,20 +212,41 @@ type Record struct {
 // MaxTicks bounds the ticks of a record.
 const MaxTicks = 256
 
-// Phase is a part of a request's life: queue (wanted until admitted), prepare, dns, connect, tls, send, wait (sent until the first token: the server's queue
-// and prefill), decode (until the last token), rest (until the end).
+// PhaseName is what a part of a request's life is called.
+type PhaseName string
+
+// The phases.
+const (
+	PhaseQueue   PhaseName = "queue"   // wanted until admitted
+	PhasePrepare PhaseName = "prepare" // its payload is built
+	PhaseDNS     PhaseName = "dns"
+	PhaseConnect PhaseName = "connect"
+	PhaseTLS     PhaseName = "tls"
+	PhaseSend    PhaseName = "send"
+	PhaseWait    PhaseName = "wait"   // sent until the first token: the server's queue and prefill
+	PhaseDecode  PhaseName = "decode" // until the last token
+	PhaseRest    PhaseName = "rest"   // until the end
+)
+
+// PhaseNames is the closed list, in the order in which phases follow each other.
+var PhaseNames = []PhaseName{PhaseQueue, PhasePrepare, PhaseDNS, PhaseConnect, PhaseTLS, PhaseSend, PhaseWait, PhaseDecode, PhaseRest}
+
+// Phase is a part of a request's life.
 type Phase struct {
-	Name  string  `json:"name"`
-	Start float64 `json:"start_seconds"`
-	End   float64 `json:"end_seconds"`
+	Name  PhaseName `json:"name"`
+	Start float64   `json:"start_seconds"`
+	End   float64   `json:"end_seconds"`
 }
+
+// CollectorOK is the state of a collector that works.
+const CollectorOK = "ok"
 
 // Collector is something that reads somebody else's metrics.
 type Collector struct {
 	Kind     string     `json:"kind"`   // server, gpu, otlp
 	Source   string     `json:"source"` // target and instance, or the name of the source
 	Target   string     `json:"target,omitempty"`
-	State    string     `json:"state"` // ok, or what is wrong
+	State    string     `json:"state"` // CollectorOK, or what is wrong
 	Detail   string     `json:"detail,omitempty"`
 	Last     *time.Time `json:"last_success,omitempty"`
 	Duration *float64   `json:"duration_seconds"`
