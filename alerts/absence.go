@@ -99,12 +99,12 @@ func (s *Site) targetGone() []Rule {
 }
 
 func (s *Site) silent() Rule {
-	var silent []string
-	for _, w := range silences {
-		silent = append(silent, fmt.Sprintf(`
+	silent := make([]string, len(silences))
+	for i, w := range silences {
+		silent[i] = fmt.Sprintf(`
 		time() - max by ($workload) (aiperf_last_completion_timestamp_seconds) > %d
 	and
-		sum by ($workload) (avg_over_time(aiperf_load_target_rate[%s])) * %[1]d >= 7`, w.seconds, w.window))
+		sum by ($workload) (avg_over_time(aiperf_load_target_rate[%s])) * %[1]d >= 7`, w.seconds, w.window)
 	}
 	return about("No request has ended although at least seven should have: that is chance with a probability of e^-7. Times in which the load is off do\n"+
 		"not count.",

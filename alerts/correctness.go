@@ -30,7 +30,7 @@ func (s *Site) wrongAnswers() []Rule {
 		return s.alert(&a)
 	}
 	const of = " of "
-	judged := s.now("workload", "workload:aiperf_requests_judged:increase1h", "humanize") + " in an hour"
+	judged := s.now("workload", "workload:aiperf_requests_judged:increase1h") + " in an hour"
 	return []Rule{
 		wrong(alert{
 			name: "AIPerfResponseCheckFailing", severity: page, wait: "1m", keep: "30m",
@@ -40,7 +40,7 @@ func (s *Site) wrongAnswers() []Rule {
 					workload:aiperf_wrong_answers:increase1h >= 3
 				` + unlessPaused,
 			summary: "{target} answers {workload} wrongly",
-			description: s.now("workload", "workload:aiperf_wrong_answers:increase1h", "humanize") + of + judged +
+			description: s.now("workload", "workload:aiperf_wrong_answers:increase1h") + of + judged +
 				" did not pass their checks. aiperf_answer_check_failures_total says which.",
 		}),
 		wrong(alert{
@@ -51,7 +51,7 @@ func (s *Site) wrongAnswers() []Rule {
 					workload:aiperf_broken_streams:increase1h >= 3
 				` + unlessPaused,
 			summary: "Answers of {target} to {workload} break off, are empty or no answers at all",
-			description: s.now("workload", "workload:aiperf_broken_streams:increase1h", "humanize") + of + judged +
+			description: s.now("workload", "workload:aiperf_broken_streams:increase1h") + of + judged +
 				". aiperf_request_errors_total says how.",
 		}),
 		wrong(alert{

@@ -33,7 +33,7 @@ func only(groups []Group, end string, wanted func(*Rule) bool) []Group {
 	return out
 }
 
-// headings say what a file is about.
+// headings say what a file of rules is about.
 var headings = map[string]string{
 	"slo": `# Is a target down, and does it keep its SLOs? Objectives, windows and what is paused are read from series: no rule has to be changed with a
 # configuration.

@@ -73,7 +73,7 @@ func Inhibit(site Site) string {
 	}
 	var w writer
 	w.comment("", "What Alertmanager need not send because something that explains it is told already. Put it into its configuration.")
-	w.line("", "inhibit_rules:")
+	w.linef("", "inhibit_rules:")
 	for _, i := range inhibitions() {
 		sources, targets := enabled(i.sources), enabled(i.targets)
 		if len(sources) == 0 || len(targets) == 0 {
@@ -84,9 +84,9 @@ func Inhibit(site Site) string {
 			equal = slices.Concat(equal, site.ExtraLabels)
 		}
 		w.comment("  ", i.about)
-		w.line("", "  - source_matchers: [%s]", matcher(sources))
-		w.line("", "    target_matchers: [%s]", matcher(targets))
-		w.line("", "    equal: [%s]", strings.Join(equal, ", "))
+		w.linef("", "  - source_matchers: [%s]", matcher(sources))
+		w.linef("", "    target_matchers: [%s]", matcher(targets))
+		w.linef("", "    equal: [%s]", strings.Join(equal, ", "))
 	}
 	return w.String()
 }

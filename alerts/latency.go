@@ -58,10 +58,11 @@ func (s *Site) latency() Group {
 
 func (s *Site) distribution(name, selector, window string) []Rule {
 	counted := "workload:" + name + ":count{w}"
-	rules := []Rule{
+	rules := make([]Rule, 0, 2+len(quantiles))
+	rules = append(rules,
 		s.record(over(window, counted), over(window, count(name, selector))),
 		s.record(over(window, "workload:"+name+":mean{w}"), mean("$workload", name, selector, window)),
-	}
+	)
 	for _, q := range quantiles {
 		rules = append(rules, s.record(over(window, "workload:"+name+":"+q.name+"_{w}"), over(window, fmt.Sprintf(`
 			(

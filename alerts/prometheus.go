@@ -15,12 +15,12 @@ func Prometheus(groups []Group) string {
 // PrometheusRule writes groups as an object of the Prometheus operator.
 func PrometheusRule(groups []Group) string {
 	var w writer
-	w.line("", "apiVersion: monitoring.coreos.com/v1")
-	w.line("", "kind: PrometheusRule")
-	w.line("", "metadata:")
-	w.line("", "  name: aiperf-exporter")
-	w.line("", "  labels: {app.kubernetes.io/name: aiperf-exporter}")
-	w.line("", "spec:")
+	w.linef("", "apiVersion: monitoring.coreos.com/v1")
+	w.linef("", "kind: PrometheusRule")
+	w.linef("", "metadata:")
+	w.linef("", "  name: aiperf-exporter")
+	w.linef("", "  labels: {app.kubernetes.io/name: aiperf-exporter}")
+	w.linef("", "spec:")
 	w.groups(groups, "  ")
 	return w.String()
 }
@@ -28,7 +28,7 @@ func PrometheusRule(groups []Group) string {
 // writer writes YAML as a person would: comments above, expressions over several lines.
 type writer struct{ strings.Builder }
 
-func (w *writer) line(indent, format string, args ...any) {
+func (w *writer) linef(indent, format string, args ...any) {
 	w.WriteString(indent)
 	fmt.Fprintf(w, format, args...)
 	w.WriteByte('\n')
@@ -36,23 +36,23 @@ func (w *writer) line(indent, format string, args ...any) {
 
 func (w *writer) comment(indent, text string) {
 	for line := range strings.Lines(text) {
-		w.line(indent, "# %s", strings.TrimSuffix(line, "\n"))
+		w.linef(indent, "# %s", strings.TrimSuffix(line, "\n"))
 	}
 }
 
 func (w *writer) groups(groups []Group, indent string) {
-	w.line(indent, "groups:")
+	w.linef(indent, "groups:")
 	for i := range groups {
 		g := &groups[i]
 		if i > 0 {
 			w.WriteByte('\n')
 		}
 		w.comment(indent+"  ", g.About)
-		w.line(indent, "  - name: %s", g.Name)
+		w.linef(indent, "  - name: %s", g.Name)
 		if g.Interval != "" {
-			w.line(indent, "    interval: %s", g.Interval)
+			w.linef(indent, "    interval: %s", g.Interval)
 		}
-		w.line(indent, "    rules:")
+		w.linef(indent, "    rules:")
 		for j := range g.Rules {
 			w.rule(&g.Rules[j], indent+"      ")
 		}
@@ -62,16 +62,16 @@ func (w *writer) groups(groups []Group, indent string) {
 func (w *writer) rule(r *Rule, indent string) {
 	w.comment(indent, r.About)
 	if r.Record != "" {
-		w.line(indent, "- record: %s", r.Record)
+		w.linef(indent, "- record: %s", r.Record)
 	} else {
-		w.line(indent, "- alert: %s", r.Alert)
+		w.linef(indent, "- alert: %s", r.Alert)
 	}
 	w.text(indent+"  ", "expr", r.Expr)
 	if r.For != "" {
-		w.line(indent, "  for: %s", r.For)
+		w.linef(indent, "  for: %s", r.For)
 	}
 	if r.KeepFiringFor != "" {
-		w.line(indent, "  keep_firing_for: %s", r.KeepFiringFor)
+		w.linef(indent, "  keep_firing_for: %s", r.KeepFiringFor)
 	}
 	w.pairs(indent+"  ", "labels", r.Labels)
 	w.pairs(indent+"  ", "annotations", r.Annotations)
@@ -81,21 +81,21 @@ func (w *writer) pairs(indent, key string, pairs []Pair) {
 	if len(pairs) == 0 {
 		return
 	}
-	w.line(indent, "%s:", key)
+	w.linef(indent, "%s:", key)
 	for _, p := range pairs {
-		w.line(indent, "  %s: %s", p.Name, scalar(p.Value))
+		w.linef(indent, "  %s: %s", p.Name, scalar(p.Value))
 	}
 }
 
 // text writes a value that may have several lines.
 func (w *writer) text(indent, key, value string) {
 	if !strings.Contains(value, "\n") {
-		w.line(indent, "%s: %s", key, scalar(value))
+		w.linef(indent, "%s: %s", key, scalar(value))
 		return
 	}
-	w.line(indent, "%s: |", key)
+	w.linef(indent, "%s: |", key)
 	for line := range strings.Lines(value) {
-		w.line(indent, "  %s", strings.TrimSuffix(line, "\n"))
+		w.linef(indent, "  %s", strings.TrimSuffix(line, "\n"))
 	}
 }
 

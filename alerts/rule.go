@@ -127,28 +127,29 @@ func (s *Site) alert(a *alert) Rule {
 		r.KeepFiringFor = ""
 	}
 	if s.DashboardBase != "" && a.dashboard != "" {
-		link := s.DashboardBase + "/d/" + a.dashboard
+		variables := make([]string, len(a.by))
 		for i, label := range a.by {
-			link += fmt.Sprintf("%cvar-%s={{ $labels.%s | urlquery }}", "?&"[min(i, 1)], label, label)
+			variables[i] = fmt.Sprintf("var-%[1]s={{ $labels.%[1]s | urlquery }}", label)
 		}
-		r.Annotations = append(r.Annotations, Pair{"dashboard_url", link})
+		r.Annotations = append(r.Annotations, Pair{"dashboard_url", s.DashboardBase + "/d/" + a.dashboard + "?" + strings.Join(variables, "&")})
 	}
 	return r
 }
 
 // told writes a text in Prometheus' templates.
 func told(text string) string {
-	pairs := []string{"{value}", "{{ $value | humanize }}", "{percent}", "{{ $value | humanizePercentage }}", "{duration}", "{{ $value | humanizeDuration }}"}
+	text = strings.NewReplacer("{value}", "{{ $value | humanize }}", "{percent}", "{{ $value | humanizePercentage }}",
+		"{duration}", "{{ $value | humanizeDuration }}").Replace(text)
 	for _, label := range []string{
 		"job", "instance", "target", "model", "workload", "slo", "cause", "reason", "collector", "hostname", "uuid", "xid",
 	} {
-		pairs = append(pairs, "{"+label+"}", "{{ $labels."+label+" }}")
+		text = strings.ReplaceAll(text, "{"+label+"}", "{{ $labels."+label+" }}")
 	}
-	return strings.NewReplacer(pairs...).Replace(text)
+	return text
 }
 
 // now is the value of a series of the alert's level at the time, for texts.
-func (s *Site) now(level, series, format string) string {
+func (s *Site) now(level, series string) string {
 	var matchers, values strings.Builder
 	for i, label := range s.labelList(level) {
 		if i > 0 {
@@ -157,5 +158,5 @@ func (s *Site) now(level, series, format string) string {
 		fmt.Fprintf(&matchers, "%s=%%q", label)
 		fmt.Fprintf(&values, " $labels.%s", label)
 	}
-	return fmt.Sprintf("{{ with printf `%s{%s}`%s | query }}{{ . | first | value | %s }}{{ end }}", series, &matchers, &values, format)
+	return fmt.Sprintf("{{ with printf `%s{%s}`%s | query }}{{ . | first | value | humanize }}{{ end }}", series, &matchers, &values)
 }

@@ -99,10 +99,10 @@ func (s *Site) outage() Group {
 						` + unlessPaused,
 					dashboard: "aiperf-target", by: levels["slo"][1:],
 					summary: "{target} is down: most requests of {workload} to {model} fail or miss the SLO {slo}",
-					description: "Bad requests: " + s.now("slo", "slo:aiperf_bad_requests:increase5m", "humanize") + " of " +
-						s.now("slo", "slo:aiperf_slo_requests:increase5m", "humanize") + " in 5 minutes, " +
-						s.now("slo", "slo:aiperf_bad_requests:increase30m", "humanize") + " of " +
-						s.now("slo", "slo:aiperf_slo_requests:increase30m", "humanize") + " in 30.",
+					description: "Bad requests: " + s.now("slo", "slo:aiperf_bad_requests:increase5m") + " of " +
+						s.now("slo", "slo:aiperf_slo_requests:increase5m") + " in 5 minutes, " +
+						s.now("slo", "slo:aiperf_bad_requests:increase30m") + " of " +
+						s.now("slo", "slo:aiperf_slo_requests:increase30m") + " in 30.",
 				}),
 			),
 		),
@@ -176,10 +176,10 @@ func (s *Site) burnPage() Rule {
 			` + unlessSuspect,
 		dashboard: "aiperf-target", by: levels["slo"][1:],
 		summary: "{target} burns the budget of the SLO {slo} of {workload} fast",
-		description: "Burn rate " + s.now("slo", "slo:aiperf_burn_rate:ratio1h", "humanize") + " in the last hour (" +
-			s.now("slo", "slo:aiperf_bad_requests:increase1h", "humanize") + " bad of " +
-			s.now("slo", "slo:aiperf_slo_requests:increase1h", "humanize") + "), " +
-			s.now("slo", "slo:aiperf_burn_rate:ratio6h", "humanize") + " in the last six. Proved by {value} nats: a target that keeps its objective " +
+		description: "Burn rate " + s.now("slo", "slo:aiperf_burn_rate:ratio1h") + " in the last hour (" +
+			s.now("slo", "slo:aiperf_bad_requests:increase1h") + " bad of " +
+			s.now("slo", "slo:aiperf_slo_requests:increase1h") + "), " +
+			s.now("slo", "slo:aiperf_burn_rate:ratio6h") + " in the last six. Proved by {value} nats: a target that keeps its objective " +
 			"shows so much with a probability below e^-9, one in 8000.",
 	})
 }
@@ -215,10 +215,10 @@ func (s *Site) burnTicket() Rule {
 			` + unlessSuspect,
 		dashboard: "aiperf-target", by: levels["slo"][1:],
 		summary: "{target} does not keep the SLO {slo} of {workload}",
-		description: "Burn rate " + s.now("slo", "slo:aiperf_burn_rate:ratio6h", "humanize") + " in the last six hours (" +
-			s.now("slo", "slo:aiperf_bad_requests:increase6h", "humanize") + " bad of " +
-			s.now("slo", "slo:aiperf_slo_requests:increase6h", "humanize") + "), " +
-			s.now("slo", "slo:aiperf_burn_rate:ratio3d", "humanize") + " in three days. Proved by {value} nats: a target that keeps its objective " +
+		description: "Burn rate " + s.now("slo", "slo:aiperf_burn_rate:ratio6h") + " in the last six hours (" +
+			s.now("slo", "slo:aiperf_bad_requests:increase6h") + " bad of " +
+			s.now("slo", "slo:aiperf_slo_requests:increase6h") + "), " +
+			s.now("slo", "slo:aiperf_burn_rate:ratio3d") + " in three days. Proved by {value} nats: a target that keeps its objective " +
 			"shows so much with a probability below e^-7, one in 1000.",
 	})
 }
