@@ -10,6 +10,7 @@ ROUNDS      ?= 3
 SCENARIOS   ?= 50x50 500x50 2000x10 unpaced1 unpaced8
 PEERS       ?= aiperf guidellm
 MARKDOWN    ?=
+BENCH       ?=
 LOADS       ?=
 LENGTH      ?= 0
 AWAY        ?= 10m
@@ -26,10 +27,10 @@ date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo
 lazy     := $(if $(filter Linux,$(shell uname)),-extldflags=-Wl$(comma)-z$(comma)lazy)
 ldflags  := $(lazy) -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
-.PHONY: help build portable test race lint fuzz bench gen check e2e secrets page kubernetes engines soak accuracy pacing compare bodies outputs energy outage faults demo image
+.PHONY: help build portable test race lint fuzz bench gen check e2e secrets page kubernetes engines soak accuracy pacing compare bodies outputs energy outage faults alert-bench alert-check dashboards demo image
 
 help: ## list the targets
-	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
 build: ## bin/aiperf-exporter, reproducible; TAGS=k8s_sd: with Kubernetes and InferencePools under target_discovery
 	go build -trimpath -tags '$(TAGS)' -ldflags '$(ldflags)' -o $(binary) ./cmd/aiperf-exporter
@@ -68,8 +69,8 @@ kubernetes: ## discovery of pods, endpoint slices and InferencePools with a real
 	$(MAKE) build TAGS=k8s_sd binary=bin/aiperf-exporter-kubernetes
 	test/install/kubernetes.sh && go test -tags kubernetes -count=1 -v -timeout 20m ./test/kubernetes
 
-secrets: build ## planted secrets in every place, and a server that says back whatever it hears; minutes
-	go test -tags 'e2e secrets' -count=1 -v -timeout 15m -run 'TestNoSecretIsShownAnywhere' ./test/e2e
+secrets: build ## planted secrets in every place, and a server that says back whatever it hears
+	go test -tags 'e2e secrets' -count=1 -v -timeout 15m -run 'TestNoSecretIsShownAnywhere|TestASecretIsPlantedAtEveryPlace' ./test/e2e
 
 engines: build ## real inference servers; ENGINE=llama (default), vllm or ollama, DURATION=1m
 	test/install/model.sh && test/install/variants.sh && test/install/$(ENGINE).sh && go test -tags engines -count=1 -v -timeout 30m -run '/$(ENGINE)$$' ./test/engines
@@ -104,6 +105,16 @@ faults: build ## a fleet whose servers and network fail in every way, and get we
 
 page: build ## the pages in a real Chromium; screenshots of them in build/page
 	test/install/chromium.sh && test/install/axe.sh && rm -rf build/page && go -C test/page test -count=1 -parallel 3 -v -timeout 15m .
+
+dashboards: build ## every query of the Grafana dashboards with a real Prometheus, and a picture of each in build/dashboards; LENGTH=6m
+	test/install/prometheus.sh && test/install/chromium.sh && test/install/render.sh
+	go run ./test/dashboards -binary $(binary) -length $(or $(filter-out 0,$(LENGTH)),6m) -pictures build/dashboards
+
+alert-bench: ## false alarms and delays of the alerts, simulated months in Prometheus's rule engine; BENCH='-canaries 100' MARKDOWN=page
+	go -C test/alertbench run . -rules '$(CURDIR)/alerts/rules/*.yml' -markdown '$(abspath $(MARKDOWN))' $(BENCH)
+
+alert-check: ## a small part of that at a fixed seed, which fails when alerts are worse than they were; about a minute
+	go -C test/alertbench test -count=1 . && go -C test/alertbench run . -check -rules '$(CURDIR)/alerts/rules/*.yml'
 
 demo: build ## the exporter with its embedded inference server
 	$(binary) demo

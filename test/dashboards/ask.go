@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/aiperf-exporter/aiperf-exporter/test/scrape"
+)
+
+// patienceOfAQuery is how long one may take.
+const patienceOfAQuery = time.Minute
+
+// errEmpty says that something was not answered that should have been, or was that should not.
+var errEmpty = errors.New("queries without an answer, or reasons without need")
+
+// ask puts every question for both forms of histograms, and prints those without an answer.
+func ask(ctx context.Context, stdout io.Writer, r *rig, pages []*page, o *options) error {
+	end := time.Now()
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	var failed bool
+	used, counts := map[string]bool{}, map[string]int{}
+	for _, p := range pages {
+		questions, err := p.questions()
+		if err != nil {
+			return err
+		}
+		for i := range questions {
+			q := &questions[i]
+			for _, form := range forms {
+				points, err := r.points(ctx, q, form, end, o.length)
+				verdict := "ok"
+				switch reason := excuse(q, form, used); {
+				case err != nil:
+					verdict, failed = "failed: "+err.Error(), true
+				case points == 0 && reason != "":
+					verdict = "empty, " + reason
+				case points == 0:
+					verdict, failed = "EMPTY", true
+				}
+				kind, _, _ := strings.Cut(verdict, " ")
+				counts[strings.TrimRight(kind, ":,")]++
+				if verdict != "ok" || o.all {
+					fmt.Fprintf(table, "%s\t%s\t%d\t%s\n", q.name(), form, points, verdict)
+				}
+			}
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%v\n", counts)
+	for name := range reasons {
+		if !used[name] {
+			fmt.Fprintf(stdout, "reason without a question: %s\n", name)
+			failed = true
+		}
+	}
+	if failed {
+		return errEmpty
+	}
+	return nil
+}
+
+// points asks one question and counts the numbers of the answer.
+func (r *rig) points(ctx context.Context, q *question, form string, end time.Time, length time.Duration) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, patienceOfAQuery)
+	defer cancel()
+	expr := chosen(form).Replace(q.expr)
+	path := fmt.Sprintf("/api/v1/query_range?query=%s&start=%d&end=%d&step=15", url.QueryEscape(expr), end.Add(-length).Unix(), end.Unix())
+	if q.now {
+		path = fmt.Sprintf("/api/v1/query?query=%s&time=%d", url.QueryEscape(expr), end.Unix())
+	}
+	body, err := scrape.Bytes(ctx, r.prometheus+path, "application/json")
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s", err, expr)
+	}
+	var answer struct {
+		Data struct {
+			Result []struct {
+				Value      *sample           `json:"value"`
+				Values     []sample          `json:"values"`
+				Histogram  json.RawMessage   `json:"histogram"`
+				Histograms []json.RawMessage `json:"histograms"`
+			} `json:"result"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return 0, fmt.Errorf("%w: %s", err, expr)
+	}
+	n := 0
+	for _, series := range answer.Data.Result {
+		if series.Value != nil && series.Value.number() {
+			n++
+		}
+		for i := range series.Values {
+			if series.Values[i].number() {
+				n++
+			}
+		}
+		n += len(series.Histograms)
+		if series.Histogram != nil {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// chosen stands for what a reader chooses, and for what Grafana puts in.
+func chosen(form string) *strings.Replacer {
+	return strings.NewReplacer(
+		"${window}", "5m", "$window", "5m", "$__rate_interval", "1m", "$__range", "15m", "$__interval", "15s", `job=~"$job"`, `job="`+form+`"`,
+		"$target", ".*", "$model", ".*", "$workload", ".*", "$slo", ".*", "$hostname", ".*", "$uuid", ".*", "$instance", ".*",
+	)
+}
+
+// sample is an instant and a number as text.
+type sample [2]any
+
+func (s *sample) number() bool {
+	text, _ := s[1].(string)
+	v, err := strconv.ParseFloat(text, 64)
+	return err == nil && !math.IsNaN(v)
+}

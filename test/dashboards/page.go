@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// page is what is read of a dashboard.
+type page struct {
+	UID        string  `json:"uid"`
+	Panels     []panel `json:"panels"`
+	Templating struct {
+		List []struct {
+			Name  string          `json:"name"`
+			Type  string          `json:"type"`
+			Query json.RawMessage `json:"query"`
+		} `json:"list"`
+	} `json:"templating"`
+	Annotations struct {
+		List []struct {
+			Name string `json:"name"`
+			Expr string `json:"expr"`
+		} `json:"list"`
+	} `json:"annotations"`
+	file string
+}
+
+type panel struct {
+	Title   string  `json:"title"`
+	Panels  []panel `json:"panels"` // of a row that is folded
+	Targets []struct {
+		RefID   string `json:"refId"`
+		Expr    string `json:"expr"`
+		Instant bool   `json:"instant"`
+	} `json:"targets"`
+}
+
+// question is one query of a page.
+type question struct {
+	page, title, ref string
+	expr             string
+	now              bool // its present value is shown, else its course
+}
+
+// name is how a question is called in the list of reasons.
+func (q *question) name() string { return strings.TrimSpace(q.page + ": " + q.title + " " + q.ref) }
+
+// readPages reads the dashboards of a folder.
+func readPages(folder string) ([]*page, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no dashboards in %s: %w", folder, err)
+	}
+	var out []*page
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read dashboard: %w", err)
+		}
+		p := &page{file: file}
+		if err := json.Unmarshal(text, p); err != nil {
+			return nil, fmt.Errorf("read dashboard %s: %w", file, err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// labelValues is the question of a variable.
+var labelValues = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
+
+// questions are all of a page: those of panels, events and variables.
+func (p *page) questions() (out []question, err error) {
+	add := func(one *panel) {
+		for _, t := range one.Targets {
+			out = append(out, question{p.UID, one.Title, t.RefID, t.Expr, t.Instant})
+		}
+	}
+	for i := range p.Panels {
+		add(&p.Panels[i])
+		for j := range p.Panels[i].Panels {
+			add(&p.Panels[i].Panels[j])
+		}
+	}
+	for _, a := range p.Annotations.List {
+		out = append(out, question{p.UID, "event", a.Name, a.Expr, false})
+	}
+	for _, v := range p.Templating.List {
+		if v.Type != "query" {
+			continue
+		}
+		var query struct{ Query string }
+		if err := json.Unmarshal(v.Query, &query); err != nil {
+			return nil, fmt.Errorf("variable %s of %s: %w", v.Name, p.UID, err)
+		}
+		m := labelValues.FindStringSubmatch(query.Query)
+		if m == nil {
+			return nil, fmt.Errorf("variable %s of %s asks %q", v.Name, p.UID, query.Query)
+		}
+		out = append(out, question{p.UID, "variable", v.Name, "count by (" + m[2] + ") (" + m[1] + ")", true})
+	}
+	return out, nil
+}

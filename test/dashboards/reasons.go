@@ -1,0 +1,48 @@
+package main
+
+import "strings"
+
+// reasons are questions that have no answer in this test, by page, panel and perhaps letter; with the form of histograms before it, in that form only.
+var reasons = map[string]string{
+	"aiperf-target: Median time to first token now, a day and a week ago B": "needs a day",
+	"aiperf-target: Median time to first token now, a day and a week ago C": "needs a week",
+	"aiperf-target: Median against its usual range A":                       "needs 7 days",
+	"aiperf-target: Median against its usual range B":                       "needs 7 days",
+	"aiperf-target: Slower than the last 14 days?":                          "needs 7 days",
+	"aiperf-correlation: Engine asleep, replicas mixed A":                   "neither server can sleep",
+	"aiperf-exporter: Loads of the configuration B":                         "the configuration has no secrets",
+	"aiperf-exporter: Looks that failed B":                                  "files of targets can be read",
+	"aiperf-exporter: OTLP exports":                                         "OTLP is off",
+	"aiperf-exporter: Data points and spans over OTLP":                      "OTLP is off",
+	"aiperf-exporter: Since the last export":                                "OTLP is off",
+	"aiperf-gpu: Share of the time held back":                               "the driver's counters stand still",
+	"aiperf-gpu: Memory and tensor units at work A":                         "the driver tells no DRAM activity",
+	"aiperf-correlation: event Server restarts":                             restarts,
+	"aiperf-correlation: event Model changes":                               restarts,
+	"aiperf-correlation: event Exporter starts":                             restarts,
+	"aiperf-exporter: event Server restarts":                                restarts,
+	"aiperf-exporter: event Model changes":                                  restarts,
+	"aiperf-exporter: event Exporter starts":                                restarts,
+	"aiperf-fleet: event Server restarts":                                   restarts,
+	"aiperf-fleet: event Model changes":                                     restarts,
+	"aiperf-fleet: event Exporter starts":                                   restarts,
+	"aiperf-gpu: event Server restarts":                                     restarts,
+	"aiperf-gpu: event Model changes":                                       restarts,
+	"aiperf-gpu: event Exporter starts":                                     restarts,
+	"aiperf-target: event Server restarts":                                  restarts,
+	"aiperf-target: event Model changes":                                    restarts,
+	"aiperf-target: event Exporter starts":                                  restarts,
+}
+
+const restarts = "nothing is restarted, or serves another model"
+
+// excuse is the reason for an empty answer, "" if there is none.
+func excuse(q *question, form string, used map[string]bool) string {
+	for _, name := range []string{q.name(), strings.TrimSuffix(q.name(), " "+q.ref), form + " " + q.name()} {
+		if reason, ok := reasons[name]; ok {
+			used[name] = true
+			return reason
+		}
+	}
+	return ""
+}
