@@ -35,19 +35,38 @@ func (r *Redactor) With(more ...*Source) *Redactor {
 	return &Redactor{sources: slices.Concat(r.sources, more)}
 }
 
+// Together is a redactor that knows what each of several knows. A text is searched once for all of it: what one removes of a secret, as the token that it
+// looks like, would hide the rest of it from the next.
+func Together(all ...*Redactor) *Redactor {
+	var sources []*Source
+	known := map[identity]bool{}
+	for _, r := range all {
+		for _, s := range r.list() {
+			if id := s.identity(); !known[id] {
+				known[id] = true
+				sources = append(sources, s)
+			}
+		}
+	}
+	return &Redactor{sources: sources}
+}
+
+func (r *Redactor) list() []*Source {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.sources)
+}
+
 // Covers tells whether r removes everything that another removes: it knows the same files, as the same sources, and the same values.
 func (r *Redactor) Covers(other *Redactor) bool {
 	if r == other {
 		return true
 	}
-	r.mu.Lock()
-	known := slices.Clone(r.sources)
-	r.mu.Unlock()
-	other.mu.Lock()
-	defer other.mu.Unlock()
-	return !slices.ContainsFunc(other.sources, func(s *Source) bool {
-		return !slices.ContainsFunc(known, func(k *Source) bool { return k == s || k.path == "" && s.path == "" && k.values() == s.values() })
-	})
+	known := map[identity]bool{}
+	for _, s := range r.list() {
+		known[s.identity()] = true
+	}
+	return !slices.ContainsFunc(other.list(), func(s *Source) bool { return !known[s.identity()] })
 }
 
 // Redact gives text with each secret of at least 8 bytes replaced by Mask, however it is spelled, and where the text was cut, at its end or before a "…",

@@ -52,6 +52,19 @@ func File(name, path string, now func() time.Time) *Source {
 	return &Source{name: name, path: path, now: now}
 }
 
+// identity tells sources apart by what they give: literals by their value, files by who follows them, who may know values that the file had.
+type identity struct {
+	follower *Source
+	literal  [2]Secret
+}
+
+func (s *Source) identity() identity {
+	if s.path == "" {
+		return identity{literal: s.values()}
+	}
+	return identity{follower: s}
+}
+
 // Name is the name that the source was made with.
 func (s *Source) Name() string { return s.name }
 

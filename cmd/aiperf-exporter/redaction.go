@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/aiperf-exporter/aiperf-exporter/secret"
 )
@@ -12,8 +13,9 @@ const rememberedSecrets = 8
 
 // redaction removes the secrets of the configuration in effect, and of those before it.
 type redaction struct {
-	mu    sync.RWMutex
-	known []*secret.Redactor // newest first
+	mu       sync.Mutex
+	known    []*secret.Redactor // newest first
+	together atomic.Pointer[secret.Redactor]
 }
 
 // learn takes over the secrets of a configuration.
@@ -22,25 +24,20 @@ func (r *redaction) learn(secrets *secret.Redactor) {
 	defer r.mu.Unlock()
 	others := slices.DeleteFunc(slices.Clone(r.known), secrets.Covers) // most configurations have the secrets of the one before
 	r.known = slices.Insert(others[:min(len(others), rememberedSecrets-1)], 0, secrets)
+	r.together.Store(secret.Together(r.known...))
 }
 
 // Redact gives text without them.
 func (r *redaction) Redact(text string) string {
-	for _, secrets := range r.all() {
-		text = secrets.Redact(text)
+	if secrets := r.together.Load(); secrets != nil {
+		return secrets.Redact(text)
 	}
 	return text
 }
 
 // Blot writes over them.
 func (r *redaction) Blot(p []byte) {
-	for _, secrets := range r.all() {
+	if secrets := r.together.Load(); secrets != nil {
 		secrets.Blot(p)
 	}
-}
-
-func (r *redaction) all() []*secret.Redactor {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.known
 }

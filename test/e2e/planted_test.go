@@ -81,7 +81,7 @@ http_clients:
       X-More: {files: [hdrfile.key]}
 workloads: {short: {input_tokens: 16, output_tokens: 4}}
 loads:
-  quick: {mode: constant, rate: 12, max_in_flight: 20, backoff: {mode: "off"}}
+  quick: {mode: constant, rate: 2, max_in_flight: 20, backoff: {mode: "off"}}
   slow: {mode: constant, rate: 4, max_in_flight: 20, backoff: {mode: "off"}}
 slos: {hard: {time_to_first_token: 1ms}}
 defaults: {url: "http://PEER", model: m, endpoint: {type: chat, headers: {X-Auth-Key: %[defheader]s}}, workload: short, load: quick, slo: [hard], timeouts: {first_token: 3s, idle: 3s, total: 5s}}
@@ -130,7 +130,7 @@ metrics: {extra_labels: [from]}
 collectors:
   server: {interval: 1s, passthrough: {allow: [".*"]}}
   gpu: {source: [dcgm, amd, triton], dcgm: {interval: 1s, urls: ["http://joe:%[gpupass]u@PEER/gpu"]}, amd: {interval: 1s, urls: ["http://joe:%[amdpass]u@PEER/gpu"]}, triton: {interval: 1s, urls: ["http://joe:%[tritonpass]u@PEER/gpu"]}}
-debug: {keep_bodies: true, capture: {enabled: true, slower_than: 1ms, max_streams: 300, max_size: 64MiB}}
+debug: {keep_bodies: true, capture: {enabled: true, slower_than: 1ms, max_streams: 100, max_size: 64MiB}}
 `
 
 // leakyOTLP is what leaky leaves out, RECEIVER the collector; leakyTLS what cannot be beside it.
