@@ -14,6 +14,9 @@ BENCH       ?=
 LOADS       ?=
 LENGTH      ?= 0
 AWAY        ?= 10m
+PICTURES    ?= build/dashboards
+HOLD        ?= 0
+SHORT       ?=
 comma       := ,
 
 binary   := bin/aiperf-exporter
@@ -27,7 +30,7 @@ date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo
 lazy     := $(if $(filter Linux,$(shell uname)),-extldflags=-Wl$(comma)-z$(comma)lazy)
 ldflags  := $(lazy) -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
-.PHONY: help build portable test race lint fuzz bench gen check e2e secrets page kubernetes engines soak accuracy pacing compare bodies outputs energy outage faults alert-bench alert-check dashboards demo image
+.PHONY: help build portable test race lint fuzz bench gen check e2e secrets page kubernetes engines soak accuracy pacing compare bodies outputs energy outage faults incident alert-bench alert-check dashboards demo image
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -106,9 +109,13 @@ faults: build ## a fleet whose servers and network fail in every way, and get we
 page: build ## the pages in a real Chromium; screenshots of them in build/page
 	test/install/chromium.sh && test/install/axe.sh && rm -rf build/page && go -C test/page test -count=1 -parallel 3 -v -timeout 15m .
 
-dashboards: build ## every query of the Grafana dashboards with a real Prometheus, and a picture of each in build/dashboards; LENGTH=6m
-	test/install/prometheus.sh && test/install/chromium.sh && test/install/render.sh
-	go run ./test/dashboards -binary $(binary) -length $(or $(filter-out 0,$(LENGTH)),6m) -pictures build/dashboards
+dashboards: build ## every query of the Grafana dashboards with a real Prometheus, and a picture of each (PICTURES=folder or none); LENGTH=6m
+	test/install/prometheus.sh $(if $(PICTURES),&& test/install/chromium.sh && test/install/render.sh)
+	go run ./test/dashboards -binary $(binary) -length $(or $(filter-out 0,$(LENGTH)),6m) -pictures '$(PICTURES)'
+
+incident: build ## outages, from the demo through Prometheus and Alertmanager to a pager; HOLD=20s SHORT=-short for less than an hour
+	test/install/prometheus.sh && test/install/otelcol.sh && test/install/alertmanager.sh && go test -tags 'e2e incident' -count=1 -v $(SHORT) \
+		-timeout 100m -run 'TestAnOutageIsPaged|TestAStarvedExporter' ./test/e2e -hold=$(HOLD)
 
 alert-bench: ## false alarms and delays of the alerts, simulated months in Prometheus's rule engine; BENCH='-canaries 100' MARKDOWN=page
 	go -C test/alertbench run . -rules '$(CURDIR)/alerts/rules/*.yml' -markdown '$(abspath $(MARKDOWN))' $(BENCH)

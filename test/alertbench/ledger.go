@@ -1,0 +1,86 @@
+package main
+
+import (
+	"slices"
+	"time"
+)
+
+// ledger is when alerts fired: for each alert and canary the episodes, one after the other.
+type ledger map[string][][]episode
+
+// episode is the first and the last evaluation at which an alert fired without a pause, in milliseconds.
+type episode struct{ from, to int64 }
+
+// pause is what ends an episode. No group of rules is evaluated less often.
+const pause = 150_000
+
+// fires notes that an alert fires for a canary of so many.
+func (l ledger) fires(alert string, number, of int, at int64) {
+	if l[alert] == nil {
+		l[alert] = make([][]episode, of)
+	}
+	all := l[alert][number]
+	if last := len(all) - 1; last >= 0 && at-all[last].to <= pause {
+		all[last].to = at
+		return
+	}
+	l[alert][number] = append(all, episode{at, at})
+}
+
+// first is how long after an instant one of the alerts first fired for a canary.
+func (l ledger) first(number int, instant int64, alerts ...string) (time.Duration, bool) {
+	var least int64 = -1
+	for _, alert := range alerts {
+		if l[alert] == nil {
+			continue
+		}
+		for _, e := range l[alert][number] {
+			if e.to >= instant {
+				if at := max(e.from, instant); least < 0 || at < least {
+					least = at
+				}
+				break
+			}
+		}
+	}
+	return time.Duration(least-instant) * time.Millisecond, least >= 0
+}
+
+// count is the number of episodes that began in a time.
+func (l ledger) count(from, to int64, alerts ...string) int {
+	n := 0
+	for _, alert := range alerts {
+		for _, canary := range l[alert] {
+			for _, e := range canary {
+				if e.from >= from && e.from < to {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// delays are how long alerts took for several incidents, and how many were never seen.
+type delays struct {
+	seen   []time.Duration // sorted
+	missed int
+}
+
+func (d *delays) add(delay time.Duration, seen bool) {
+	if !seen {
+		d.missed++
+		return
+	}
+	at, _ := slices.BinarySearch(d.seen, delay)
+	d.seen = slices.Insert(d.seen, at, delay)
+}
+
+// quantile is that of all incidents, those that were not seen being the longest.
+func (d *delays) quantile(q float64) (time.Duration, bool) {
+	at := int(q * float64(len(d.seen)+d.missed))
+	if at >= len(d.seen) {
+		return 0, false
+	}
+	return d.seen[at], true
+}
