@@ -90,6 +90,7 @@ func impatient(limit metrics.ErrorClass) func(*generator.TargetConfig) {
 			c.Client.Timeouts.Idle = 400 * time.Millisecond
 		case metrics.ErrTimeoutFirstToken:
 			c.Client.Timeouts.FirstToken = 400 * time.Millisecond
+		default: // no limit makes this failure
 		}
 	}
 }

@@ -116,19 +116,23 @@ func TestNewcomersDoNotTakeThePlacesOfThoseInUse(t *testing.T) {
 	}
 	for name, test := range map[string]struct{ fleet, other, want []string }{
 		"one that is missing keeps its place": {
-			[]string{"a", "b used", "c used", "d used missing"}, nil,
+			[]string{"a", "b used", "c used", "d used missing"},
+			nil,
 			[]string{"fleet/b", "fleet/c", "fleet/d", "fleet/a max_targets: the set has 3 targets already"},
 		},
 		"one that was never used has none to keep": {
-			[]string{"a", "b used", "c used", "d missing"}, nil,
+			[]string{"a", "b used", "c used", "d missing"},
+			nil,
 			[]string{"fleet/b", "fleet/c", "fleet/a", "fleet/d max_targets: the set has 3 targets already"},
 		},
 		"also among all sets": {
-			[]string{"a", "b", "c"}, []string{"x used", "y used missing"},
+			[]string{"a", "b", "c"},
+			[]string{"x used", "y used missing"},
 			[]string{"other/x", "other/y", "fleet/a", "fleet/b", "fleet/c global_max_targets: there are 5 targets already"},
 		},
 		"where there are fewer places, those that are missing go first": {
-			[]string{"b used", "c used", "d used", "a used missing"}, nil,
+			[]string{"b used", "c used", "d used", "a used missing"},
+			nil,
 			[]string{"fleet/b", "fleet/c", "fleet/d", "fleet/a max_targets: the set has 3 targets already"},
 		},
 	} {

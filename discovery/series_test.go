@@ -62,7 +62,9 @@ func TestSeriesTellWhatBecameOfTheTargets(t *testing.T) {
 		s.answers <- targetsOf("a", "b", "c", "d")
 		<-d.Changed()
 		d.Settled(d.Found(), []Dropped{
-			{Set: "s", Name: "a", Reason: Invalid}, {Set: "s", Name: "b", Reason: Invalid}, {Set: "s", Name: "c", Reason: Duplicate},
+			{Set: "s", Name: "a", Reason: Invalid},
+			{Set: "s", Name: "b", Reason: Invalid},
+			{Set: "s", Name: "c", Reason: Duplicate},
 			{Set: "gone", Name: "d", Reason: Invalid},
 		})
 		for _, target := range d.Found()[0].Targets {

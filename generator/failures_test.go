@@ -50,6 +50,7 @@ func limited(c *generator.TargetConfig, limit metrics.ErrorClass) {
 		limits.Idle = short
 	case metrics.ErrTimeoutTotal:
 		limits.Total = short
+	default: // no limit makes this failure
 	}
 	c.Client.Timeouts = limits
 }

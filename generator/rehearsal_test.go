@@ -47,6 +47,7 @@ func TestOnlyWhatDoesNotRunAlreadyIsRehearsed(t *testing.T) {
 		"a target that does not run": {func(c *generator.TargetConfig) { c.Name += "-2" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := generator.Config{Targets: []generator.TargetConfig{with(r.config, test.change)}}
 			if err := g.Rehearse(&c); (err != nil) != test.fails {
 				t.Errorf("error: %v", err)

@@ -228,7 +228,7 @@ func TestAFileSystemThatHangsFailsReloadsUntilItIsBack(t *testing.T) {
 				r, stuck := newRig(t), make(chan struct{})
 				r.set(func(r *rig) { r.stuck = stuck })
 				want := []reload.Trigger{begin(t, r)}
-				time.Sleep(2 * time.Minute) // of the bubble
+				<-time.NewTimer(2 * time.Minute).C // of the bubble
 				for range 3 {
 					r.ticks <- time.Now() // nothing that nobody knows
 					if err := r.loop.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "file system") {

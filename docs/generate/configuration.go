@@ -103,8 +103,9 @@ func presetsTable() string {
 	var b strings.Builder
 	b.WriteString("| preset | limits |\n|---|---|\n")
 	for _, preset := range metrics.SLOPresets() {
-		var limits []string
-		for _, t := range preset.Thresholds() {
+		thresholds := preset.Thresholds()
+		limits := make([]string, 0, len(thresholds))
+		for _, t := range thresholds {
 			limits = append(limits, fmt.Sprintf("`%s: %v`", t.Metric, model.Duration(t.Limit)))
 		}
 		fmt.Fprintf(&b, "| `%s` | %s |\n", preset, strings.Join(limits, ", "))

@@ -23,7 +23,7 @@ import (
 
 // eachCarrier runs a test with a server for each way on which requests travel, and gives how many connections the server has seen, and how
 // many of these have ended.
-func eachCarrier(t *testing.T, test func(t *testing.T, url string, configure option, seen *connections)) {
+func eachCarrier(t *testing.T, test func(t *testing.T, address string, configure option, seen *connections)) {
 	t.Helper()
 	answering := func(seen *connections) func(*peer) {
 		return func(p *peer) {

@@ -76,8 +76,7 @@ func secretKeys(path string, of reflect.Type) []string {
 	case reflect.Map:
 		return secretKeys(path+".*", of.Elem())
 	case reflect.Struct:
-		for i := range of.NumField() {
-			f := of.Field(i)
+		for f := range of.Fields() {
 			name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 			switch {
 			case !f.IsExported() || name == "-":
@@ -102,11 +101,12 @@ func TestASecretIsPlantedAtEveryPlaceThatTakesOne(t *testing.T) {
 			t.Errorf("%s: no secret has the name %s", key, name)
 		}
 	}
+	const whole = leaky + leakyOTLP
 	for key, name := range places {
 		if !there[key] {
 			t.Errorf("there is no key %s", key)
 		}
-		if private, ok := keyFiles[name]; !ok && name != "value" && name != "otlpfile" && !strings.Contains(leaky+leakyOTLP, "%["+name+"]") {
+		if private, ok := keyFiles[name]; !ok && name != "value" && name != "otlpfile" && !strings.Contains(whole, "%["+name+"]") {
 			t.Errorf("%s: %s is not in the configuration (a private key: %v)", key, name, private)
 		}
 	}

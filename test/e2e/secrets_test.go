@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -128,7 +129,8 @@ func (l *leak) write(t *testing.T, name, content string) {
 // everywhere looks at all that a running daemon shows.
 func (l *leak) everywhere(t *testing.T) {
 	t.Helper()
-	get := func(path string) string { return l.see(t, http.MethodGet, path, nil) }
+	var all []func()
+	get := func(path string) { all = append(all, func() { l.see(t, http.MethodGet, path, nil) }) }
 	for _, format := range []string{scrape.Text, scrape.OpenMetrics, scrape.Protobuf} {
 		l.see(t, http.MethodGet, "/metrics", http.Header{"Accept": {format}})
 	}
@@ -149,7 +151,8 @@ func (l *leak) everywhere(t *testing.T) {
 		get("/probe?debug=true&module=probed&target=" + url.QueryEscape(l.parrot.url))
 		get("/probe?module=filed&target=" + url.QueryEscape(l.parrot.url))
 	}
-	list := get("/api/v1/captures")
+	sideBySide(all)
+	list := l.see(t, http.MethodGet, "/api/v1/captures", nil)
 	var captures struct {
 		Data []struct {
 			ID string `json:"id"`
@@ -161,19 +164,41 @@ func (l *leak) everywhere(t *testing.T) {
 	if len(captures.Data) < 20 {
 		t.Errorf("only %d captures", len(captures.Data))
 	}
+	all = nil
 	for _, c := range captures.Data {
-		_, text := l.ask(t, http.MethodGet, "/api/v1/captures/"+c.ID, nil)
-		l.surface.see(t, "captures", text)
-		var decoded strings.Builder // in one piece: a read may end in the middle of a secret
-		for _, m := range encoded.FindAllStringSubmatch(text, -1) {
-			plain, err := base64.StdEncoding.DecodeString(m[1])
-			if err != nil {
-				t.Error(err)
-			}
-			decoded.Write(plain)
-		}
-		l.surface.see(t, "captures, decoded", decoded.String())
+		all = append(all, func() { l.captured(t, c.ID) })
 	}
+	sideBySide(all)
+}
+
+// captured looks at a capture, as it is downloaded and at the bytes in it.
+func (l *leak) captured(t *testing.T, id string) {
+	t.Helper()
+	_, text := l.ask(t, http.MethodGet, "/api/v1/captures/"+id, nil)
+	l.surface.see(t, "captures", text)
+	var decoded strings.Builder // in one piece: a read may end in the middle of a secret
+	for _, m := range encoded.FindAllStringSubmatch(text, -1) {
+		plain, err := base64.StdEncoding.DecodeString(m[1])
+		if err != nil {
+			t.Error(err)
+		}
+		decoded.Write(plain)
+	}
+	l.surface.see(t, "captures, decoded", decoded.String())
+}
+
+// sideBySide does all of it, much of it at the same time: most answers to a probe are waited for.
+func sideBySide(all []func()) {
+	var running sync.WaitGroup
+	room := make(chan struct{}, 16)
+	for _, do := range all {
+		room <- struct{}{}
+		running.Go(func() {
+			defer func() { <-room }()
+			do()
+		})
+	}
+	running.Wait()
 }
 
 // encoded is what a capture has in base64.
@@ -227,11 +252,16 @@ func (l *leak) mistaken(t *testing.T) {
 		} else {
 			l.surface.see(t, "reload with "+name, text)
 		}
-		l.see(t, http.MethodGet, "/api/v1/status/runtimeinfo", nil)
-		l.see(t, http.MethodGet, "/", nil)
-		for _, format := range []string{"text", "json"} {
-			l.command(t, "check", "config", filepath.Join(l.folder, "c.yml"), "--format="+format, "--strict-secrets")
+		var all []func()
+		for _, path := range []string{"/api/v1/status/runtimeinfo", "/"} {
+			all = append(all, func() { l.see(t, http.MethodGet, path, nil) })
 		}
+		for _, format := range []string{"text", "json"} {
+			all = append(all, func() {
+				l.command(t, "check", "config", filepath.Join(l.folder, "c.yml"), "--format="+format, "--strict-secrets")
+			})
+		}
+		sideBySide(all)
 	}
 	l.write(t, "c.yml", string(good))
 }

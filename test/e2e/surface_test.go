@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -26,6 +27,7 @@ var fragments = func() (out []string) {
 
 // surface is everything that somebody can see. It is searched as it comes: there are gigabytes of it.
 type surface struct {
+	mu     sync.Mutex
 	bytes  int
 	places map[string]int // how often each was looked at
 	shown  map[string]bool
@@ -36,6 +38,8 @@ func newSurface() *surface { return &surface{places: map[string]int{}, shown: ma
 // see fails the test if a secret can be seen there, once for each place and secret.
 func (s *surface) see(t *testing.T, where, text string) {
 	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.places[where]++
 	s.bytes += len(text)
 	for _, fragment := range fragments {

@@ -71,7 +71,7 @@ func TestAPulseTellsWhatStoodStillSinceTheLastLook(t *testing.T) {
 	t.Parallel()
 	var p pulse
 	start := time.Now()
-	at := func(after time.Duration) time.Time { return start.Add(after) }
+	at := start.Add
 	look := func(after time.Duration, want bool) {
 		t.Helper()
 		if got := p.stood(at(after)); got != want {
