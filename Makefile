@@ -110,7 +110,7 @@ page: build ## the pages in a real Chromium; screenshots of them in build/page
 	test/install/chromium.sh && test/install/axe.sh && rm -rf build/page && go -C test/page test -count=1 -parallel 3 -v -timeout 15m .
 
 dashboards: build ## every query of the Grafana dashboards with a real Prometheus, and a picture of each (PICTURES=folder or none); LENGTH=6m
-	test/install/prometheus.sh $(if $(PICTURES),&& test/install/chromium.sh && test/install/render.sh)
+	test/install/prometheus.sh && test/install/model.sh && test/install/llama.sh $(if $(PICTURES),&& test/install/chromium.sh && test/install/render.sh)
 	go run ./test/dashboards -binary $(binary) -length $(or $(filter-out 0,$(LENGTH)),6m) -pictures '$(PICTURES)'
 
 incident: build ## outages, from the demo through Prometheus and Alertmanager to a pager; HOLD=20s SHORT=-short for less than an hour

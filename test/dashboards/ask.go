@@ -23,34 +23,28 @@ const patienceOfAQuery = time.Minute
 var errEmpty = errors.New("queries without an answer, or reasons without need")
 
 // ask puts every question for both forms of histograms, and prints those without an answer.
-func ask(ctx context.Context, stdout io.Writer, r *rig, pages []*page, o *options) error {
+func ask(ctx context.Context, stdout io.Writer, r *rig, questions []question, o *options) error {
 	end := time.Now()
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	var failed bool
 	used, counts := map[string]bool{}, map[string]int{}
-	for _, p := range pages {
-		questions, err := p.questions()
-		if err != nil {
-			return err
-		}
-		for i := range questions {
-			q := &questions[i]
-			for _, form := range forms {
-				points, err := r.points(ctx, q, form, end, o.length)
-				verdict := "ok"
-				switch reason := excuse(q, form, used); {
-				case err != nil:
-					verdict, failed = "failed: "+err.Error(), true
-				case points == 0 && reason != "":
-					verdict = "empty, " + reason
-				case points == 0:
-					verdict, failed = "EMPTY", true
-				}
-				kind, _, _ := strings.Cut(verdict, " ")
-				counts[strings.TrimRight(kind, ":,")]++
-				if verdict != "ok" || o.all {
-					fmt.Fprintf(table, "%s\t%s\t%d\t%s\n", q.name(), form, points, verdict)
-				}
+	for i := range questions {
+		q := &questions[i]
+		for _, form := range forms {
+			points, err := r.points(ctx, q, form, end, o.length)
+			verdict := "ok"
+			switch reason := excuse(q, form, used); {
+			case err != nil:
+				verdict, failed = "failed: "+err.Error(), true
+			case points == 0 && reason != "":
+				verdict = "empty, " + reason
+			case points == 0:
+				verdict, failed = "EMPTY", true
+			}
+			kind, _, _ := strings.Cut(verdict, " ")
+			counts[strings.TrimRight(kind, ":,")]++
+			if verdict != "ok" || o.all {
+				fmt.Fprintf(table, "%s\t%s\t%d\t%s\n", q.name(), form, points, verdict)
 			}
 		}
 	}

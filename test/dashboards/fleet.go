@@ -1,6 +1,7 @@
 package main
 
-// configuration of the exporter: driver of the GPUs, demo server, scripted server, an address at which nobody listens, folder of discovered targets.
+// configuration of the exporter: driver of the GPUs, demo server, scripted server, an address at which nobody listens, folder of discovered targets,
+// llama.cpp.
 const configuration = `
 global:
   max_in_flight: 500
@@ -51,6 +52,7 @@ targets:
   - {name: fingerprint, url: "%[2]s", model: demo-steady-8b, workload: fixed, fingerprint: {enabled: true}}
   - {name: seldom, url: "http://%[3]s", model: truth, load: seldom}
   - {name: gone, url: "http://%[4]s", model: truth, load: calm}
+  - {name: engine, url: "http://%[6]s", model: tiny, load: calm, slo: patient}
 `
 
 // discovered is a file of targets, of which one is not used.

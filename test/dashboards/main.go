@@ -1,6 +1,6 @@
-// Command dashboards asks a real Prometheus every question of the Grafana dashboards. The exporter measures a fleet that is partly well and partly
-// ill, with server metrics and GPUs; Prometheus scrapes it with the rules that are shipped, once with native histograms and once with classic ones.
-// A query without an answer fails unless there is a reason on the list.
+// Command dashboards asks a real Prometheus every question of the Grafana dashboards and of the rules. The exporter measures a fleet that is partly
+// well and partly ill, with server metrics and GPUs, and llama.cpp; Prometheus scrapes it with the rules that are shipped, once with native histograms
+// and once with classic ones. A query without an answer fails unless there is a reason on the list, and so does a rule that cannot be evaluated.
 //
 // With -pictures each page is drawn as well, by Grafana's own components in a browser.
 package main
@@ -21,6 +21,7 @@ import (
 // options are the flags.
 type options struct {
 	binary, prometheus string
+	engine, model      string
 	length             time.Duration
 	pictures           string
 	modules            string
@@ -35,6 +36,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.binary, "binary", "bin/aiperf-exporter", "`path` of the exporter")
 	flags.StringVar(&o.prometheus, "prometheus", ".cache/prometheus/bin/prometheus", "`path` of Prometheus")
+	flags.StringVar(&o.engine, "engine", ".cache/llama/bin/llama-server", "`path` of llama.cpp's server")
+	flags.StringVar(&o.model, "model", ".cache/model/tiny.gguf", "`path` of a model for it")
 	flags.DurationVar(&o.length, "length", 6*time.Minute, "how long traffic flows before the questions; rates of 5m and gates of samples need as long")
 	flags.StringVar(&o.pictures, "pictures", "", "`folder` for a picture of each page; empty = none")
 	flags.StringVar(&o.modules, "modules", ".cache/render", "`folder` of the packages that draw them")
@@ -73,7 +76,15 @@ func (o *options) check(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = ask(ctx, stdout, r, pages, o)
+	questions, err := r.rules(ctx)
+	for _, p := range pages {
+		of, failed := p.questions()
+		questions, err = append(questions, of...), errors.Join(err, failed)
+	}
+	if err != nil {
+		return err
+	}
+	err = ask(ctx, stdout, r, questions, o)
 	if o.pictures != "" {
 		err = errors.Join(err, draw(ctx, stdout, r, pages, o))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -67,6 +68,10 @@ func start(ctx context.Context, o *options, folder string) (*rig, error) {
 	if err != nil {
 		return r, err
 	}
+	engine, err := r.engine(ctx, limited, o)
+	if err != nil {
+		return r, err
+	}
 	nobody, err := process.FreeAddress(limited)
 	if err != nil {
 		return r, err
@@ -78,7 +83,7 @@ func start(ctx context.Context, o *options, folder string) (*rig, error) {
 	if _, err = write(found, "fleet.json", fmt.Sprintf(discovered, truth, nobody)); err != nil {
 		return r, err
 	}
-	if err = r.startExporter(ctx, limited, o, folder, fmt.Sprintf(configuration, driver, demo, truth, nobody, found)); err != nil {
+	if err = r.startExporter(ctx, limited, o, folder, fmt.Sprintf(configuration, driver, demo, truth, nobody, found, engine)); err != nil {
 		return r, err
 	}
 	return r, r.startPrometheus(ctx, limited, o, folder)
@@ -117,6 +122,23 @@ func (r *rig) servers(ctx, limited context.Context, o *options, folder string) (
 	}
 	truth, err = p.Find(limited, listening)
 	return demo, truth, err
+}
+
+// engine is a real one, with a model that is tiny.
+func (r *rig) engine(ctx, limited context.Context, o *options) (string, error) {
+	a, err := process.FreeAddress(limited)
+	if err != nil {
+		return "", err
+	}
+	host, port, err := net.SplitHostPort(a)
+	if err != nil {
+		return "", err
+	}
+	p, err := r.run(ctx, nil, o.engine, "--model", o.model, "--alias", "tiny", "--host", host, "--port", port, "--metrics", "--parallel", "4", "--ctx-size", "8192")
+	if err != nil {
+		return "", err
+	}
+	return a, p.Ready(limited, "http://"+a+"/health")
 }
 
 func (r *rig) startExporter(ctx, limited context.Context, o *options, folder, text string) error {
