@@ -21,7 +21,7 @@ const (
 	clientTTFT = "target:aiperf_time_to_first_token_seconds:mean5m"
 	serverTTFT = "target:aiperf_server_time_to_first_token_seconds:mean5m"
 	queueShare = "target:aiperf_server_queue_share:ratio5m"
-	notScraped = "server metrics are not scraped for this target; set server.metrics_url"
+	notScraped = "this server does not tell it, or its metrics are not scraped (server.metrics_url)"
 	// gpuPerTarget repeats what is known of a GPU for each target that it serves, one that two sources see once.
 	gpuPerTarget = `max by (job, target, uuid, mig_instance) (aiperf_target_gpu_info{T}) * on (job, uuid, mig_instance) group_left () max by (job, uuid, mig_instance) (%s)`
 )
