@@ -11,16 +11,19 @@ type ledger map[string][][]episode
 // episode is the first and the last evaluation at which an alert fired without a pause, in milliseconds.
 type episode struct{ from, to int64 }
 
-// pause is what ends an episode. No group of rules is evaluated less often.
-const pause = 150_000
+// pause is what ends an episode: no group of rules is evaluated less often, but those of regressions.
+const pause = 150 * time.Second
 
 // fires notes that an alert fires for a canary of so many.
-func (l ledger) fires(alert string, number, of int, at int64) {
+func (l ledger) fires(alert string, number, of int, at int64) { l.goesOn(alert, number, of, at, pause) }
+
+// goesOn is fires with another pause.
+func (l ledger) goesOn(alert string, number, of int, at int64, pause time.Duration) {
 	if l[alert] == nil {
 		l[alert] = make([][]episode, of)
 	}
 	all := l[alert][number]
-	if last := len(all) - 1; last >= 0 && at-all[last].to <= pause {
+	if last := len(all) - 1; last >= 0 && at-all[last].to <= pause.Milliseconds() {
 		all[last].to = at
 		return
 	}

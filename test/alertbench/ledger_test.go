@@ -31,6 +31,13 @@ func TestEpisodesAreCountedOnceAndDelaysAreToTheFirst(t *testing.T) {
 			t.Errorf("from %d: %v, %v, want %v, %v", test.instant, got, seen, test.want, test.seen)
 		}
 	}
+	slow := ledger{}
+	for _, at := range []int64{0, 300_000, 600_000, 1_200_000} {
+		slow.goesOn("a", 0, 1, at, 6*time.Minute)
+	}
+	if got := slow.count(0, 2_000_000, "a"); got != 2 {
+		t.Errorf("%d episodes of a group that is evaluated each 5 minutes, want 2", got)
+	}
 	if _, seen := l.first(0, 0, "a", "b"); seen {
 		t.Error("another canary's alert was seen")
 	}

@@ -15,6 +15,7 @@ import (
 type options struct {
 	rules   string
 	page    string
+	only    string
 	check   bool
 	seed    uint64
 	scrape  time.Duration
@@ -51,6 +52,7 @@ func parse() *options {
 	o := &options{}
 	flag.StringVar(&o.rules, "rules", "../../alerts/rules/*.yml", "`pattern` of the files with our rules")
 	flag.StringVar(&o.page, "markdown", "", "`page` into which the results are also written, between its two marks")
+	flag.StringVar(&o.only, "only", "", "one `part` of it: delays, alarms, tried, regressions; no page is written then")
 	flag.BoolVar(&o.check, "check", false, "a small part of it, which fails unless alerts are as good as they are said to be")
 	flag.Uint64Var(&o.seed, "seed", 1, "of all chance")
 	flag.DurationVar(&o.scrape, "scrape", 15*time.Second, "from scrape to scrape")
@@ -106,9 +108,15 @@ func (o *options) bench(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	var sections []*section
-	for _, part := range []func(context.Context, map[float64]*ruleSet) (*section, error){o.delays, o.alarms, o.tried, o.regressions} {
+	for _, part := range []struct {
+		name string
+		run  func(context.Context, map[float64]*ruleSet) (*section, error)
+	}{{"delays", o.delays}, {"alarms", o.alarms}, {"tried", o.tried}, {"regressions", o.regressions}} {
+		if o.only != "" && o.only != part.name {
+			continue
+		}
 		var s *section
-		if s, err = part(ctx, sets); err != nil {
+		if s, err = part.run(ctx, sets); err != nil {
 			return err
 		}
 		if err = s.text(out); err != nil {
@@ -119,7 +127,7 @@ func (o *options) bench(ctx context.Context, out io.Writer) error {
 	head := fmt.Sprintf("Measured on %s, seed %d, scraped each %v, in %v; %s, %d kinds of canaries at a time.\n", time.Now().UTC().Format(time.DateOnly), o.seed, o.scrape,
 		time.Since(began).Round(time.Second), runtime.Version(), o.workers)
 	fmt.Fprint(out, "\n", head)
-	if o.page == "" {
+	if o.page == "" || o.only != "" {
 		return nil
 	}
 	return paste(o.page, head, sections)
