@@ -119,7 +119,7 @@ func fleetTable() board.Panel {
 			{Title: "Target", Label: "target", Links: []board.Link{{Title: "Open ${__value.text}", UID: "aiperf-target", Choices: []board.Choice{
 				{Variable: "target", Value: "${__value.raw}"}, {Variable: "job", Value: "${__data.fields.Job}"}, {Variable: "slo", Value: "${__data.fields.SLO}"},
 			}}}},
-			{Title: "Model", Label: "model", Width: 120},
+			{Title: "Model", Label: "model", Width: 145},
 			{Title: "Workload", Label: "workload", Width: 80},
 			{Title: "SLO", Label: "slo", Width: 85},
 			{Title: "Goodput", Query: 2, Unit: board.Share, Width: 105, Bar: true, Base: board.Client},
@@ -130,8 +130,8 @@ func fleetTable() board.Panel {
 			{Title: "Errors", Query: 7, Unit: board.Share, Decimals: new(1.0), Width: 70},
 			{Title: "TTFT p95", Query: 8, Unit: board.Seconds, Width: 85, Empty: "n < 100"},
 			{Title: "ITL p50", Query: 9, Unit: board.Seconds, Width: 80, Empty: "n < 10"},
-			{Title: "Tok/s/user", Query: 10, Unit: board.Tokens, Decimals: new(1.0), Width: 80},
-			{Title: "Last success", Query: 11, Unit: board.Seconds, Width: 92, Base: "text", Steps: []board.Step{{From: 900, Colour: board.Worse}}, Empty: "never"},
+			{Title: "Tok/s/user", Query: 10, Unit: board.Tokens, Decimals: new(1.0), Width: 85},
+			{Title: "Last success", Query: 11, Unit: board.Seconds, Width: 98, Base: "text", Steps: []board.Step{{From: 900, Colour: board.Worse}}, Empty: "never"},
 			{Title: "Job", Label: "job", Hidden: true},
 		}},
 	}
