@@ -76,7 +76,7 @@ secrets: build ## planted secrets in every place, and a server that says back wh
 	go test -tags 'e2e secrets' -count=1 -v -timeout 15m -run 'TestNoSecretIsShownAnywhere|TestASecretIsPlantedAtEveryPlace' ./test/e2e
 
 engines: build ## real inference servers; ENGINE=llama (default), vllm or ollama, DURATION=1m
-	test/install/model.sh && test/install/variants.sh && test/install/$(ENGINE).sh && go test -tags engines -count=1 -v -timeout 30m -run '/$(ENGINE)$$' ./test/engines
+	test/install/model.sh && test/install/variants.sh && test/install/$(ENGINE).sh && go test -tags engines -count=1 -v -timeout 30m -run '/^$(ENGINE)$$' ./test/engines
 
 soak: ## days of requests and exports and weeks of looks at servers and GPUs, simulated, at constant memory; two to four minutes
 	go test -tags soak -count=1 -v -timeout 30m -run 'ConstantMemory$$' ./generator ./collector/server ./collector/gpu ./otlp
