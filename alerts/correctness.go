@@ -39,7 +39,7 @@ func (s *Site) wrongAnswers() []Rule {
 				and
 					workload:aiperf_wrong_answers:increase1h >= 3
 				` + unlessPaused,
-			summary: "{target} answers {workload} wrongly",
+			summary: "Answers of {target} to the workload {workload} are wrong",
 			description: s.now("workload", "workload:aiperf_wrong_answers:increase1h") + of + judged +
 				" did not pass their checks. aiperf_answer_check_failures_total says which.",
 		}),
@@ -50,7 +50,7 @@ func (s *Site) wrongAnswers() []Rule {
 				and
 					workload:aiperf_broken_streams:increase1h >= 3
 				` + unlessPaused,
-			summary: "Answers of {target} to {workload} break off, are empty or no answers at all",
+			summary: "Answers of {target} to the workload {workload} break off, are empty or no answers at all",
 			description: s.now("workload", "workload:aiperf_broken_streams:increase1h") + of + judged +
 				". aiperf_request_errors_total says how.",
 		}),
@@ -61,8 +61,9 @@ func (s *Site) wrongAnswers() []Rule {
 					/ (sum by ($workload) (increase(aiperf_output_fingerprint_total[6h])) > 0)
 					> 0.5
 				and
-					sum by ($workload) (increase(aiperf_output_fingerprint_total{result="changed"}[6h])) >= 3`,
-			summary:     "{target} answers the fixed questions of {workload} differently than before",
+					sum by ($workload) (increase(aiperf_output_fingerprint_total{result="changed"}[6h])) >= 3
+				` + unlessPaused,
+			summary:     "{target} answers the fixed questions of the workload {workload} differently than before",
 			description: "{percent} of the answers of six hours: another model, quantization, template or engine.",
 		}),
 		about("From one model to another: what is not known yet is 0.", s.alert(&alert{

@@ -38,8 +38,10 @@ var headings = map[string]string{
 	"slo": `# Is a target down, and does it keep its SLOs? Objectives, windows and what is paused are read from series: no rule has to be changed with a
 # configuration.
 `,
-	"latency":    "# How long requests take, where there are enough of them to say it.\n",
-	"traffic":    "# What is sent, and what comes back.\n",
+	"latency": "# How long requests take, where there are enough of them to say it.\n",
+	"traffic": "# What is sent, and what comes back.\n",
+	"vantage": `# One target seen from several places: exporters that carry a label vantage, of the scrape or under global.labels. Without one there is no series here.
+`,
 	"exporter":   "# Can the exporters be trusted, and is everything there that should be?\n",
 	"regression": "# Has a target become slower than it was?\n",
 	"correlation": `# The client's view beside the server's and the GPUs': whose fault is it, and what does a token cost? No rule names a target of yours; what a rule

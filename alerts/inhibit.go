@@ -30,7 +30,11 @@ func inhibitions() []inhibition {
 			}, regressions),
 			equal: model,
 		},
-		{sources: []string{"AIPerfTargetDown"}, targets: []string{"AIPerfCanarySlowServerFast", "AIPerfSLOBrokenGPUIdle"}, equal: target},
+		{sources: []string{"AIPerfTargetDown"}, targets: []string{"AIPerfCanarySlowServerFast", "AIPerfSLOBrokenGPUIdle", "AIPerfScrapeFailing"}, equal: target},
+		{
+			about:   "A page of metrics that cannot be read, told twice.",
+			sources: []string{"AIPerfServerMetricsDown"}, targets: []string{"AIPerfScrapeFailing"}, equal: target,
+		},
 		{
 			about:   "A page says more than a ticket about the same.",
 			sources: []string{"AIPerfSLOBurnPage"}, targets: []string{"AIPerfSLOBurnTicket"}, equal: levels["slo"],
@@ -47,6 +51,10 @@ func inhibitions() []inhibition {
 			sources: []string{"AIPerfExporterDown"}, targets: aboutTargets("AIPerfExporterDown"), equal: levels["job"],
 		},
 		{sources: []string{"AIPerfExporterAbsent"}, targets: aboutTargets("AIPerfExporterDown", "AIPerfExporterAbsent"), equal: levels["job"]},
+		{
+			about:   "A target vanishes with the exporter that asked it, and so does its part of a shared load.",
+			sources: []string{"AIPerfExporterInstanceDown"}, targets: []string{"AIPerfTargetVanished", "AIPerfShardMissing"}, equal: levels["job"],
+		},
 		{
 			about:   "Requests are missing on purpose. That a target is silent is told all the same.",
 			sources: []string{"AIPerfBudgetExhausted", "AIPerfBackoffActive"}, targets: []string{"AIPerfTargetUnderprobed", "AIPerfSLOUndecidable"}, equal: target,

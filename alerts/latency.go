@@ -148,7 +148,7 @@ func (s *Site) regressed(metric, name, what string) Rule {
 			` + unlessPaused + `
 			` + unlessSuspect,
 		dashboard: "aiperf-target", by: slices.Clone(levels["workload"][1:]),
-		summary: "{target} became slower: " + what + " of {workload} is over a tenth longer than at this hour of the last 14 days",
+		summary: "{target} became slower: " + what + " of the workload {workload} is over a tenth longer than at this hour of the last 14 days",
 		description: "The median of six hours is {value} standard deviations above those of the same hour on the days before. " +
 			"It is no question of luck: the deviation is taken from those days.",
 	})

@@ -37,6 +37,7 @@ func Groups(site Site) []Group {
 	groups := []Group{
 		s.config(), s.outage(), s.sloFast(), s.sloSlow(),
 		s.latency(),
+		s.vantages(),
 		s.traffic(),
 		s.exporter(), s.absence(),
 		s.regression(),
@@ -158,5 +159,9 @@ func (s *Site) now(level, series string) string {
 		fmt.Fprintf(&matchers, "%s=%%q", label)
 		fmt.Fprintf(&values, " $labels.%s", label)
 	}
-	return fmt.Sprintf("{{ with printf `%s{%s}`%s | query }}{{ . | first | value | humanize }}{{ end }}", series, &matchers, &values)
+	form := "humanize"
+	if strings.Contains(series, ":increase") { // a number of requests, which Prometheus extrapolates
+		form = `printf "%.0f"`
+	}
+	return fmt.Sprintf("{{ with printf `%s{%s}`%s | query }}{{ . | first | value | %s }}{{ end }}", series, &matchers, &values, form)
 }

@@ -51,7 +51,7 @@ func TestRunbooksSayWhatIsNeededAtNight(t *testing.T) {
 		for _, m := range heading.FindAllStringSubmatch(string(text), -1) {
 			headings = append(headings, m[1])
 		}
-		if diff := cmp.Diff([]string{name, "Why this is no false alarm", "First checks", "Known benign causes", "Silencing"}, headings); diff != "" {
+		if diff := cmp.Diff([]string{name, "What users notice", "Why this is no false alarm", "First checks", "What to do", "Known benign causes", "Silencing"}, headings); diff != "" {
 			t.Errorf("%s: headings (-want +got):\n%s", name, diff)
 		}
 		if n := len(check.FindAllString(string(text), -1)); n != 3 {

@@ -27,12 +27,19 @@ func (s *Site) cause(a alert) Rule {
 // saturation is too much to do, or too little of it getting through.
 func (s *Site) saturation() []Rule {
 	return []Rule{
-		s.cause(alert{
+		about("A cache that is full of what can be thrown away is no harm: then nothing waits, and nothing is put back.", s.cause(alert{
 			name: "AIPerfKVCacheSaturated", severity: ticket, wait: "5m",
-			expr:        "min_over_time(target:aiperf_server_kv_cache_usage:max[10m]) > 0.95",
+			expr: `
+				min_over_time(target:aiperf_server_kv_cache_usage:max[10m]) > 0.95
+				unless
+					(
+						max by ($target) (max_over_time(aiperf_server_requests_waiting[10m])) == 0
+							and
+						max by ($target) (increase(aiperf_server_preemptions_total[10m])) == 0
+					)`,
 			summary:     "The KV cache of a server of {target} is full",
 			description: "At least {percent} of it has been taken for ten minutes: requests wait, or are put back.",
-		}),
+		})),
 		s.cause(alert{
 			name: "AIPerfPreemptions", severity: ticket, wait: "5m",
 			expr: `
@@ -61,6 +68,7 @@ func (s *Site) saturation() []Rule {
 					target:aiperf_ttft_residual_seconds:mean5m / target:aiperf_time_to_first_token_seconds:mean5m > 0.5
 				and
 					sum by ($target) (workload:aiperf_time_to_first_token_seconds:count5m) >= 5
+				` + unlessPaused + `
 				` + unlessSuspect,
 			summary:     "{target} is slow for clients and fast by its own clock",
 			description: "{duration} of the time to first token are not the server's, more than half of it: network, TLS, gateway, proxy.",
@@ -68,7 +76,7 @@ func (s *Site) saturation() []Rule {
 		s.cause(alert{
 			name: "AIPerfSLOBrokenGPUIdle", severity: ticket, wait: "10m",
 			expr: `
-				max by ($target) (slo:aiperf_breach_evidence:nats1h) >= 7
+				max by ($target) (slo:aiperf_breach_evidence:nats1h and slo:aiperf_burn_rate:ratio5m > 1) >= 7
 				and
 					` + indented(busiest, "\t\t\t\t\t") + ` < 0.3
 				` + unlessPaused,
@@ -92,7 +100,8 @@ func (s *Site) faults() []Rule {
 			expr: `
 				max by ($target) (aiperf_server_engine_asleep) > 0
 				and
-					sum by ($target) (increase(aiperf_requests_total[10m])) > 0`,
+					sum by ($target) (increase(aiperf_requests_total[10m])) > 0
+				` + unlessPaused,
 			summary:     "An engine of {target} is asleep while requests are sent",
 			description: "Level {value}: 1 has its weights moved out, 2 has them discarded.",
 		}),
@@ -114,20 +123,23 @@ func (s *Site) gpu() Group {
 		a.dashboard, a.by = "aiperf-gpu", []string{"uuid"}
 		return s.alert(&a)
 	}
+	// Sources may name the host differently, so that it is no label of the alert.
+	const host = "{{ with printf `aiperf_gpu_up{job=%q,uuid=%q}` $labels.job $labels.uuid | query }}{{ . | first | label \"hostname\" }}{{ end }}"
 	const thermal = `reason=~"hw_thermal_slowdown|sw_thermal_slowdown|hw_slowdown"`
 	return Group{
 		File: "server", Name: "aiperf-gpu", Interval: "1m",
 		About: "Faults of GPUs, whether a target is known to use them or not.",
 		Rules: []Rule{
-			about("Codes that NVIDIA counts as faults of the hardware; those of applications are the next.", fault(alert{
+			about("Codes that NVIDIA counts as faults of the hardware; those of applications are the next. 63 (a row was replaced) and 92 (many errors that were\n"+
+				"corrected) wake nobody: AIPerfGPUEccUncorrected tells them. 45 is told by no alert: every process that is killed leaves it.", fault(alert{
 				name: "AIPerfGPUXidHardware", severity: page, wait: "0m",
-				expr:        `sum by ($job, hostname, uuid, xid) (increase(aiperf_gpu_xid_errors_total{xid=~"48|63|64|74|79|92|94|95|119|120"}[10m])) > 0`,
+				expr:        `sum by ($job, hostname, uuid, xid) (increase(aiperf_gpu_xid_errors_total{xid=~"48|64|74|79|94|95|119|120"}[10m])) > 0`,
 				summary:     "GPU {uuid} on {hostname} has a fault of its hardware: XID {xid}",
 				description: "Processes on it may have died, or compute on wrong data.",
 			})),
 			fault(alert{
 				name: "AIPerfGPUXidApplication", severity: ticket, wait: "0m",
-				expr:        `sum by ($job, hostname, uuid, xid) (increase(aiperf_gpu_xid_errors_total{xid=~"13|31|43|45"}[10m])) > 0`,
+				expr:        `sum by ($job, hostname, uuid, xid) (increase(aiperf_gpu_xid_errors_total{xid=~"13|31|43"}[10m])) > 0`,
 				summary:     "A program on GPU {uuid} on {hostname} has crashed: XID {xid}",
 				description: "Usually a fault of the program, not of the GPU; again and again on one GPU only, it may be the GPU.",
 			}),
@@ -153,15 +165,18 @@ func (s *Site) gpu() Group {
 				expr: `
 					sum by ($job, hostname, uuid) (increase(aiperf_gpu_ecc_errors_total{type="uncorrected", scope="volatile"}[1h])) > 0
 						or
+					sum by ($job, hostname, uuid) (increase(aiperf_gpu_xid_errors_total{xid=~"63|92"}[1h])) > 0
+						or
 					max by ($job, hostname, uuid) (aiperf_gpu_row_remap_failed) > 0`,
-				summary:     "GPU {uuid} on {hostname} has memory errors that could not be corrected",
-				description: "What was computed may be wrong. Where rows can no longer be replaced the GPU is to be exchanged.",
+				summary: "The memory of GPU {uuid} on {hostname} has errors",
+				description: "They could not be corrected, or a row was replaced because of them: what was computed may be wrong, and the GPU wants a reset. " +
+					"Where rows can no longer be replaced it is to be exchanged.",
 			}),
 			fault(alert{
 				name: "AIPerfGPULost", severity: page, wait: "2m",
 				expr:        "max by ($job, uuid) (aiperf_gpu_up) == 0",
 				summary:     "GPU {uuid} is gone",
-				description: "Its driver no longer sees it, or it does not answer. It is forgotten after ten minutes.",
+				description: "Its driver no longer sees it, or it does not answer, on " + host + ". It is forgotten after ten minutes.",
 			}),
 		},
 	}

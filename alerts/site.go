@@ -96,14 +96,25 @@ var levels = map[string][]string{
 	"target":   {"job", "target"},
 	"workload": {"job", "target", "model", "workload"},
 	"slo":      {"job", "target", "model", "workload", "slo"},
+	"vantage":  {"job", "target", "model", "workload", vantage},
+	"fleet":    {"job", "target", "model", "workload"}, // over all vantages
 }
+
+// vantage is the label that says where an exporter stands.
+const vantage = "vantage"
 
 // labels lists the labels of a level, the site's extra ones last.
 func (s *Site) labels(level string) string { return strings.Join(s.labelList(level), ", ") }
 
-func (s *Site) labelList(level string) []string { return slices.Concat(levels[level], s.ExtraLabels) }
+func (s *Site) labelList(level string) []string {
+	extra := s.ExtraLabels
+	if level == "vantage" || level == "fleet" {
+		extra = slices.DeleteFunc(slices.Clone(extra), func(label string) bool { return label == vantage })
+	}
+	return slices.Concat(levels[level], extra)
+}
 
-// expand writes an expression out: $slo, $workload, $target, $exporter and $job are the labels of these levels.
+// expand writes an expression out: $slo, $workload, $target, $exporter, $job, $vantage and $fleet are the labels of these levels.
 func (s *Site) expand(expr string) string {
 	pairs := make([]string, 0, 2*len(levels))
 	for level := range levels {

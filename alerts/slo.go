@@ -14,6 +14,12 @@ var (
 const (
 	unlessPaused  = "unless on ($target) (target:aiperf_paused:bool == 1)"
 	unlessSuspect = "unless on ($target) (target:aiperf_suspect:bool == 1)"
+	// unlessOutage holds a page about the budget back while an outage is told, and afterwards unless it goes on.
+	unlessOutage = `unless on ($slo) (
+	ALERTS{alertname="AIPerfTargetDown", alertstate="firing"}
+		or
+	max_over_time(ALERTS{alertname="AIPerfTargetDown", alertstate="firing"}[30m]) unless on ($slo) slo:aiperf_burn_rate:ratio5m > 1
+)`
 )
 
 // evidence says how far b bad requests of n are from a share of p, in nats: n times the Kullback-Leibler divergence of b/n from p, and 0 where
@@ -71,24 +77,31 @@ func (s *Site) outage() Group {
 		File: "slo", Name: "aiperf-outage", Interval: "15s",
 		About: "Outages. Bad requests one after the other are the fastest proof: k of them have a probability of budget^k.",
 		Rules: slices.Concat(
-			family("The run of bad requests that goes on now. Where several exporters ask one target, a good answer to any of them ends it.",
-				s.record("slo:aiperf_run_evidence:nats", "min by ($slo) (aiperf_slo_consecutive_bad_requests) * -ln(slo:aiperf_budget:ratio)"),
+			family("The run of bad requests that goes on now. Where n exporters share a target and each sees m bad ones in a row, chance does that with a\n"+
+				"probability of budget^(n*m), and a good answer to any of them ends it. Those that have not asked for an hour have nothing to say: a shard may have\n"+
+				"no part of a load.",
+				s.record("slo:aiperf_bad_run:requests", `
+					min by ($slo) (aiperf_slo_consecutive_bad_requests and increase(aiperf_slo_requests_total[1h]) > 0)
+						* count by ($slo) (aiperf_slo_consecutive_bad_requests and increase(aiperf_slo_requests_total[1h]) > 0)`),
+				s.record("slo:aiperf_run_evidence:nats", "slo:aiperf_bad_run:requests * -ln(slo:aiperf_budget:ratio)"),
 			),
 			family("Most requests fail or miss the SLO: by a run of bad ones, by the last 5 minutes, or for slow canaries by the last 30. The run is longer than the\n"+
-				"requests of the last minute, so an outage of a minute is no reason: what that needs is known from one scrape, and nothing waits any longer.",
+				"requests of the last minute, so an outage of a minute is no reason: what that needs is known from one scrape, and nothing waits any longer. A run from\n"+
+				"before a pause is not one of now.",
 				s.alert(&alert{
 					name: "AIPerfTargetDown", severity: page, keep: "10m",
 					expr: `
 						(
 								slo:aiperf_run_evidence:nats >= 16
 							and
-								min by ($slo) (aiperf_slo_consecutive_bad_requests) >= 3
+								slo:aiperf_bad_run:requests >= 3
 							and
 								min by ($slo) (
 									aiperf_slo_consecutive_bad_requests - (aiperf_slo_requests_total - aiperf_slo_requests_total offset 1m)
+										and increase(aiperf_slo_requests_total[1h]) > 0
 								) > 0
-							and
-								slo:aiperf_slo_requests:increase1h > 0
+							unless on ($target)
+								(max_over_time(target:aiperf_paused:bool[5m]) == 1)
 						or
 							slo:aiperf_outage_evidence:nats5m >= 3
 						or
@@ -98,7 +111,7 @@ func (s *Site) outage() Group {
 						)
 						` + unlessPaused,
 					dashboard: "aiperf-target", by: levels["slo"][1:],
-					summary: "{target} is down: most requests of {workload} to {model} fail or miss the SLO {slo}",
+					summary: "{target} is down: most requests of the workload {workload} to {model} fail or miss the SLO {slo}",
 					description: "Bad requests: " + s.now("slo", "slo:aiperf_bad_requests:increase5m") + " of " +
 						s.now("slo", "slo:aiperf_slo_requests:increase5m") + " in 5 minutes, " +
 						s.now("slo", "slo:aiperf_bad_requests:increase30m") + " of " +
@@ -142,7 +155,7 @@ func (s *Site) sloSlow() Group {
 					(time() - max by ($target) (aiperf_target_start_timestamp_seconds) > 259200)
 				` + unlessPaused,
 			dashboard: "aiperf-target", by: levels["slo"][1:],
-			summary: "{target} is asked too seldom to decide the SLO {slo} of {workload}",
+			summary: "{target} is asked too seldom to decide the SLO {slo} of the workload {workload}",
 			description: "In three days the budget of the SLO allows {value} bad requests. A small breach takes longer than that to prove: " +
 				"send more requests, or choose a lower objective.",
 		}))...)
@@ -173,9 +186,10 @@ func (s *Site) burnPage() Rule {
 					slo:aiperf_burn_rate:ratio30m > 1
 			)
 			` + unlessPaused + `
-			` + unlessSuspect,
+			` + unlessSuspect + `
+			` + indented(unlessOutage, "\t\t\t"),
 		dashboard: "aiperf-target", by: levels["slo"][1:],
-		summary: "{target} burns the budget of the SLO {slo} of {workload} fast",
+		summary: "{target} burns the budget of the SLO {slo} of the workload {workload} fast",
 		description: "Burn rate " + s.now("slo", "slo:aiperf_burn_rate:ratio1h") + " in the last hour (" +
 			s.now("slo", "slo:aiperf_bad_requests:increase1h") + " bad of " +
 			s.now("slo", "slo:aiperf_slo_requests:increase1h") + "), " +
@@ -214,7 +228,7 @@ func (s *Site) burnTicket() Rule {
 			` + unlessPaused + `
 			` + unlessSuspect,
 		dashboard: "aiperf-target", by: levels["slo"][1:],
-		summary: "{target} does not keep the SLO {slo} of {workload}",
+		summary: "{target} does not keep the SLO {slo} of the workload {workload}",
 		description: "Burn rate " + s.now("slo", "slo:aiperf_burn_rate:ratio6h") + " in the last six hours (" +
 			s.now("slo", "slo:aiperf_bad_requests:increase6h") + " bad of " +
 			s.now("slo", "slo:aiperf_slo_requests:increase6h") + "), " +

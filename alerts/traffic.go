@@ -57,9 +57,11 @@ func (s *Site) arrivalsDropped() Rule {
 				> 0.05
 			and
 				sum by ($workload, reason) (increase(aiperf_arrivals_dropped_total[30m])) >= 3
+			and
+				sum by ($workload, reason) (increase(aiperf_arrivals_dropped_total[10m])) > 0
 			` + unlessPaused,
 		dashboard: "aiperf-target", by: levels["workload"][1:],
-		summary:     "Requests of {workload} to {target} are not sent: {reason}",
+		summary:     "Requests of the workload {workload} to {target} are not sent: {reason}",
 		description: "{percent} of the arrivals of the last 30 minutes were dropped. The server is slower than the load assumes, or the limit is too low.",
 	})
 }
@@ -145,14 +147,18 @@ func (s *Site) trust() []Rule {
 			expr: `
 				max by ($target, collector) (time() - aiperf_scrape_last_success_timestamp_seconds) > 300
 				and
-					sum by ($target, collector) (increase(aiperf_scrape_errors_total[15m])) > 0`,
+					sum by ($target, collector) (increase(aiperf_scrape_errors_total[15m])) > 0
+				` + unlessPaused,
 			dashboard: "aiperf-exporter", by: []string{"job"},
 			summary:     "Collector {collector} has read nothing of {target} for {duration}",
 			description: "Series of the server or the GPUs are missing since then. aiperf_scrape_errors_total says why.",
 		}),
 		s.alert(&alert{
 			name: "AIPerfOTLPFailing", severity: ticket, wait: "15m",
-			expr:      "sum by ($exporter) (increase(aiperf_exporter_otlp_errors_total[15m])) > 3",
+			expr: `
+				sum by ($exporter) (increase(aiperf_exporter_otlp_errors_total[15m])) > 3
+				and
+					sum by ($exporter) (increase(aiperf_exporter_otlp_errors_total[5m])) > 0`,
 			dashboard: "aiperf-exporter", by: []string{"job", "instance"},
 			summary:     "The exporter {instance} cannot send over OTLP",
 			description: "{value} attempts failed in 15 minutes. aiperf_exporter_otlp_errors_total says why.",

@@ -16,14 +16,14 @@ func (c *Config) Part(shard load.Shard) Config {
 	}
 	part.Limits.MaxInFlight = divided(shard, part.Limits.MaxInFlight)
 	part.Limits.MaxRate /= float64(shard.Count)
-	part.Limits.Budget = part.Limits.Budget.Divide(shard.Count)
+	part.Limits.Budget = part.Limits.Budget.Divide(shard.Index, shard.Count)
 	part.Targets = slices.Clone(part.Targets)
 	for i := range part.Targets {
 		t := &part.Targets[i]
 		if !t.Load.Divisible() {
 			continue
 		}
-		t.Budget = t.Budget.Divide(shard.Count)
+		t.Budget = t.Budget.Divide(shard.Index, shard.Count)
 		t.Load.MaxInFlight = divided(shard, t.Load.MaxInFlight)
 		t.Load.MaxPrefill = divided(shard, t.Load.MaxPrefill)
 	}

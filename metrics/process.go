@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,6 +135,7 @@ func (p *process) collect(ch chan<- prometheus.Metric, f *facts, sums *totals) {
 			counter("aiperf_exporter_secret_read_errors_total", float64(n), name)
 		}
 	}
+	gauge("aiperf_exporter_shards", float64(max(f.Shards, 1)), strconv.Itoa(f.Shard))
 	gauge("aiperf_exporter_config_info", 1, f.ConfigHash)
 	p.reloads.collect(ch, s)
 }

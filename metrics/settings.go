@@ -24,6 +24,8 @@ type Settings struct {
 	// InfoLabels are the names of all labels that targets carry, for aiperf_target_info.
 	InfoLabels []string
 	ConfigHash string
+	// Shard is the number of this exporter among Shards that share the load; 0 of 0 is the only one.
+	Shard, Shards int
 	// SecretReadErrors counts, by secret, how often its file could not be read; nil = there are no secrets.
 	SecretReadErrors func() map[string]int64
 	// Budget is the one of all targets together; Budgets tells at each scrape what of it is used, in that order, and whether the state of

@@ -501,6 +501,10 @@ func exporterSeries() []Series {
 			Help: "Failures to read the file of a secret; the value read before stays in use.",
 		},
 		{
+			Name: "aiperf_exporter_shards", Kind: Gauge, Scope: PerProcess, Unit: "exporters", Labels: []Label{{Name: "shard"}},
+			Help: "Exporters that share the load of the configuration, 1 without --shard. The label is the number of this one, from 0.",
+		},
+		{
 			Name: "aiperf_exporter_config_info", Kind: Gauge, Scope: PerProcess, Labels: []Label{{Name: "hash"}},
 			Help: "Hash of the effective configuration without secrets, always 1.",
 		},

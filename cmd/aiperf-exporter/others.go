@@ -133,6 +133,7 @@ func (e *engine) settings(c *config.Config, gc *generator.Config) metrics.Settin
 	limits := generator.BudgetLimits(&gc.Limits.Budget)
 	return metrics.Settings{
 		SLOs: c.AllSLOs(), InfoLabels: c.LabelNames(), ConfigHash: c.Hash(), SecretReadErrors: c.SecretReadErrors, Budget: limits,
+		Shard: e.session.shard.Index, Shards: e.session.shard.Count,
 		Budgets: func() (used []float64, writable bool) {
 			used = make([]float64, len(limits))
 			if account := e.generator.Account(); account != nil {

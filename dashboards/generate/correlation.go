@@ -183,7 +183,7 @@ func correlationEnergy() []board.Panel {
 		{
 			Key: "throttle", Title: "GPUs of this target: held back", W: 8, H: 8, Unit: board.Plain, Form: board.States{},
 			Help:  "Reasons that hold clocks down, power and heat first. A band that begins with the latency is the cause.",
-			Words: []board.Word{board.Is(0, "no", board.Good), board.Is(1, "held back", board.Bad)},
+			Words: []board.Word{board.Is(0, "no", board.Good), board.Is(1, "held back", board.Worse)},
 			Queries: []board.Query{{Legend: "{{reason}}", Expr: ql(
 				`max by (reason) (max by (job, uuid, mig_instance, reason) (aiperf_gpu_clock_event_active{J,reason=~"sw_power_cap|hw_slowdown|sw_thermal_slowdown|hw_thermal_slowdown|hw_power_brake"}) * on (job, uuid, mig_instance) group_left () max by (job, uuid, mig_instance) (aiperf_target_gpu_info{T}))`)}},
 			Empty: "no GPU is mapped to this target",

@@ -79,7 +79,7 @@ var verdicts = []board.Word{
 // verdict is the first that holds. A pause excuses everything; what is proved comes before what is missing.
 func verdict() string {
 	return ql(`3 * (%[1]s and on (T) target:aiperf_paused:bool{T} == 1)`+
-		` or 9 * (%[1]s and on (S) (slo:aiperf_outage_evidence:nats5m{S} >= 2.7 or slo:aiperf_run_evidence:nats{S} >= 16 and on (S) min by (S) (aiperf_slo_consecutive_bad_requests{S}) >= 3))`+
+		` or 9 * (%[1]s and on (S) (slo:aiperf_outage_evidence:nats5m{S} >= 3 or slo:aiperf_run_evidence:nats{S} >= 16 and on (S) slo:aiperf_bad_run:requests{S} >= 3))`+
 		` or 8 * (%[1]s and on (S) (slo:aiperf_breach_evidence:nats1h{S} >= 9 and slo:aiperf_burn_rate:ratio1h{S} >= slo:aiperf_page_floor:burn1h{S}))`+
 		` or 7 * (%[1]s and on (S) (slo:aiperf_breach_evidence:nats1h{S} >= 7 or slo:aiperf_breach_evidence:nats6h{S} >= 7))`+
 		` or 5 * (%[1]s and on (A) max by (A) (aiperf_backoff_active{A}) == 1)`+

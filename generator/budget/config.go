@@ -84,9 +84,9 @@ func (c *Config) Validate(path string) []error {
 	return errs
 }
 
-// Divide is the budget of one of count exporters that share it, so that together they keep the whole: each limit divided, rounded down.
-// One that leaves less than 1 for each lets nothing pass.
-func (c *Config) Divide(count int) Config {
+// Divide is the budget of one of count exporters that share it, index from 0, so that together they keep the whole: limits that are counted are
+// divided evenly, and what is left over goes to the first of them. A limit that leaves nothing for one lets nothing of it pass.
+func (c *Config) Divide(index, count int) Config {
 	part := *c
 	if count <= 1 {
 		return part
@@ -95,13 +95,23 @@ func (c *Config) Divide(count int) Config {
 		&part.RequestsPerHour, &part.RequestsPerDay, &part.InputTokensPerDay, &part.OutputTokensPerDay, &part.TokensPerHour, &part.TokensPerDay,
 	} {
 		if *limit > 0 {
-			if *limit /= int64(count); *limit == 0 {
-				*limit = nothing
-			}
+			*limit = share(*limit, int64(index), int64(count))
 		}
 	}
 	part.USDPerHour /= float64(count)
 	part.USDPerDay /= float64(count)
+	return part
+}
+
+// share is the part of a limit: those of all exporters add up to it.
+func share(limit, index, count int64) int64 {
+	part := limit / count
+	if index < limit%count {
+		part++
+	}
+	if part == 0 {
+		return nothing
+	}
 	return part
 }
 

@@ -61,7 +61,7 @@ func TestDivideKeepsTheWhole(t *testing.T) {
 	t.Parallel()
 	c := everything()
 	c.RequestsPerHour = 101
-	got := c.Divide(10)
+	got := c.Divide(1, 10)
 	want := budget.Config{
 		RequestsPerHour: 10, RequestsPerDay: 100, InputTokensPerDay: 1000, OutputTokensPerDay: 2000, TokensPerHour: 500,
 		TokensPerDay: 2500, USDPerHour: .1, USDPerDay: 1, USDPerMillionInput: 3, USDPerMillionOutput: 15, TZ: "Europe/Budapest",
@@ -69,15 +69,33 @@ func TestDivideKeepsTheWhole(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("part of ten (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(c, c.Divide(1)); diff != "" {
+	if diff := cmp.Diff(c, c.Divide(0, 1)); diff != "" {
 		t.Errorf("part of one (-want +got):\n%s", diff)
+	}
+}
+
+func TestPartsOfALimitAddUpToIt(t *testing.T) {
+	t.Parallel()
+	for limit := int64(1); limit < 50; limit++ {
+		for count := 2; count < 12; count++ {
+			whole := budget.Config{RequestsPerDay: limit}
+			sum, least, most := int64(0), limit, int64(0)
+			for index := range count {
+				part := whole.Divide(index, count)
+				n := max(part.RequestsPerDay, 0) // -1 lets nothing pass
+				sum, least, most = sum+n, min(least, n), max(most, n)
+			}
+			if sum != limit || most-least > 1 {
+				t.Errorf("%d in %d parts of %d to %d, which are %d", limit, count, least, most, sum)
+			}
+		}
 	}
 }
 
 func TestDivideLetsNothingPassWhereNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	c := budget.Config{RequestsPerDay: 3}
-	part := c.Divide(4)
+	part := c.Divide(3, 4)
 	l := open(t, "")
 	a := l.Account("a", &part)
 	if _, ok := l.Reserve(noon, budget.Need{}, a); ok {

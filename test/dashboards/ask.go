@@ -30,8 +30,12 @@ func ask(ctx context.Context, stdout io.Writer, r *rig, questions []question, o 
 	used, counts := map[string]bool{}, map[string]int{}
 	for i := range questions {
 		q := &questions[i]
-		for _, form := range forms {
+		for _, form := range q.forms() {
 			points, err := r.points(ctx, q, form, end, o.length)
+			if loose := withoutLimits(q.expr); q.plain && err == nil && points == 0 && loose != "" {
+				counts["asked without limits"]++
+				points, err = r.points(ctx, &question{expr: loose, now: true, plain: true}, form, end, o.length)
+			}
 			verdict := "ok"
 			switch reason := excuse(q, form, used); {
 			case err != nil:
@@ -52,10 +56,12 @@ func ask(ctx context.Context, stdout io.Writer, r *rig, questions []question, o 
 		return err
 	}
 	fmt.Fprintf(stdout, "%v\n", counts)
-	for name := range reasons {
-		if !used[name] {
-			fmt.Fprintf(stdout, "reason without a question: %s\n", name)
-			failed = true
+	for _, list := range []map[string]string{reasons, absent} {
+		for name := range list {
+			if !used[name] {
+				fmt.Fprintf(stdout, "reason without a question: %s\n", name)
+				failed = true
+			}
 		}
 	}
 	if failed {
@@ -69,6 +75,9 @@ func (r *rig) points(ctx context.Context, q *question, form string, end time.Tim
 	ctx, cancel := context.WithTimeout(ctx, patienceOfAQuery)
 	defer cancel()
 	expr := chosen(form).Replace(q.expr)
+	if q.plain {
+		expr = ofJob(expr, form)
+	}
 	path := fmt.Sprintf("/api/v1/query_range?query=%s&start=%d&end=%d&step=15", url.QueryEscape(expr), end.Add(-length).Unix(), end.Unix())
 	if q.now {
 		path = fmt.Sprintf("/api/v1/query?query=%s&time=%d", url.QueryEscape(expr), end.Unix())

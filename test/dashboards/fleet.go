@@ -66,12 +66,14 @@ const prometheusFile = `
 global: {scrape_interval: 5s, scrape_timeout: 4s, evaluation_interval: 5s}
 rule_files: [%[1]q]
 scrape_configs:
-  - {job_name: native, scrape_native_histograms: true, static_configs: [{targets: [%[2]q]}]}
-  - {job_name: classic, scrape_protocols: [OpenMetricsText1.0.0], static_configs: [{targets: [%[2]q]}]}
+  - {job_name: native, scrape_native_histograms: true, static_configs: [{targets: [%[2]q], labels: {vantage: here}}]}
+  - {job_name: classic, scrape_protocols: [OpenMetricsText1.0.0], static_configs: [{targets: [%[2]q], labels: {vantage: here}}]}
 `
 
 // forms are the jobs, one for each form of histograms.
-var forms = []string{"native", "classic"}
+var forms = []string{"native", classic}
+
+const classic = "classic"
 
 // scrapeInterval is that of both.
 const scrapeInterval = "5"

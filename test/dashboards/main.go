@@ -1,4 +1,4 @@
-// Command dashboards asks a real Prometheus every question of the Grafana dashboards and of the rules. The exporter measures a fleet that is partly
+// Command dashboards asks a real Prometheus every question of the Grafana dashboards, of the rules and of the runbooks. The exporter measures a fleet that is partly
 // well and partly ill, with server metrics and GPUs, and llama.cpp; Prometheus scrapes it with the rules that are shipped, once with native histograms
 // and once with classic ones. A query without an answer fails unless there is a reason on the list, and so does a rule that cannot be evaluated.
 //
@@ -57,6 +57,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 // check lets traffic flow, then asks, then draws.
 func (o *options) check(ctx context.Context, stdout io.Writer) error {
+	texts, err := queriesOfPages()
+	if err != nil {
+		return err
+	}
 	folder, err := os.MkdirTemp("", "aiperf-dashboards-")
 	if err != nil {
 		return fmt.Errorf("folder of the programs: %w", err)
@@ -77,6 +81,7 @@ func (o *options) check(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	questions, err := r.rules(ctx)
+	questions = append(questions, texts...)
 	for _, p := range pages {
 		of, failed := p.questions()
 		questions, err = append(questions, of...), errors.Join(err, failed)
@@ -84,7 +89,7 @@ func (o *options) check(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = ask(ctx, stdout, r, questions, o)
+	err = errors.Join(ask(ctx, stdout, r, questions, o), r.commands(ctx, stdout, o))
 	if o.pictures != "" {
 		err = errors.Join(err, draw(ctx, stdout, r, pages, o))
 	}

@@ -44,6 +44,15 @@ type question struct {
 	page, title, ref string
 	expr             string
 	now              bool // its present value is shown, else its course
+	plain            bool // it is of a page for people: it does not ask for a job, and where it has no answer may be asked without its limits
+}
+
+// forms are those of histograms in which a question is put. Pages explain figures with classic ones, which everybody has; who follows a runbook has either.
+func (q *question) forms() []string {
+	if q.plain && !strings.HasPrefix(q.page, "docs/runbooks/") {
+		return []string{classic}
+	}
+	return forms
 }
 
 // name is how a question is called in the list of reasons.
@@ -77,7 +86,7 @@ var labelValues = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
 func (p *page) questions() (out []question, err error) {
 	add := func(one *panel) {
 		for _, t := range one.Targets {
-			out = append(out, question{p.UID, one.Title, t.RefID, t.Expr, t.Instant})
+			out = append(out, question{page: p.UID, title: one.Title, ref: t.RefID, expr: t.Expr, now: t.Instant})
 		}
 	}
 	for i := range p.Panels {
@@ -87,7 +96,7 @@ func (p *page) questions() (out []question, err error) {
 		}
 	}
 	for _, a := range p.Annotations.List {
-		out = append(out, question{p.UID, "event", a.Name, a.Expr, false})
+		out = append(out, question{page: p.UID, title: "event", ref: a.Name, expr: a.Expr})
 	}
 	for _, v := range p.Templating.List {
 		if v.Type != "query" {
@@ -101,7 +110,7 @@ func (p *page) questions() (out []question, err error) {
 		if m == nil {
 			return nil, fmt.Errorf("variable %s of %s asks %q", v.Name, p.UID, query.Query)
 		}
-		out = append(out, question{p.UID, "variable", v.Name, "count by (" + m[2] + ") (" + m[1] + ")", true})
+		out = append(out, question{page: p.UID, title: "variable", ref: v.Name, expr: "count by (" + m[2] + ") (" + m[1] + ")", now: true})
 	}
 	return out, nil
 }

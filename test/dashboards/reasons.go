@@ -11,6 +11,19 @@ var reasons = map[string]string{
 	"rules: workload:aiperf_inter_token_latency_seconds:ln_median6h_base14d":   sevenDays,
 	"rules: workload:aiperf_inter_token_latency_seconds:ln_median6h_sd14d":     sevenDays,
 	"rules: workload:aiperf_inter_token_latency_seconds:regression_t14d":       sevenDays,
+	"rules: vantage:aiperf_slo_requests:increase5m":                            nowhere,
+	"rules: vantage:aiperf_bad_requests:increase5m":                            nowhere,
+	"rules: vantage:aiperf_outage_evidence:nats5m":                             nowhere,
+	"rules: vantage:aiperf_slo_requests:increase30m":                           nowhere,
+	"rules: vantage:aiperf_bad_requests:increase30m":                           nowhere,
+	"rules: vantage:aiperf_outage_evidence:nats30m":                            nowhere,
+	"rules: vantage:aiperf_outage:bool":                                        nowhere,
+	"rules: fleet:aiperf_vantages:count":                                       nowhere,
+	"rules: fleet:aiperf_vantages_bad:ratio":                                   nowhere,
+	"rules: vantage:aiperf_time_to_first_token_seconds:p50_5m":                 nowhere,
+	"rules: vantage:aiperf_time_to_first_token_seconds:p50_excess_5m":          nowhere,
+	"rules: vantage:aiperf_time_to_first_token_seconds:p50_1h":                 nowhere,
+	"rules: vantage:aiperf_time_to_first_token_seconds:p50_excess_1h":          nowhere,
 	"aiperf-target: Median time to first token now, a day and a week ago B":    "needs a day",
 	"aiperf-target: Median time to first token now, a day and a week ago C":    "needs a week",
 	"aiperf-target: Median against its usual range A":                          sevenDays,
@@ -41,9 +54,21 @@ var reasons = map[string]string{
 	"aiperf-target: event Exporter starts":                                     restarts,
 }
 
+// absent is what queries of pages for people have no answer to here, by what they read.
+var absent = map[string]string{
+	"offset 1h":                   "needs an hour",
+	"offset 1d":                   "needs a day",
+	"ln_median6h_base14d":         sevenDays,
+	"regression_t14d":             sevenDays,
+	"aiperf_exporter_otlp_":       "OTLP is off",
+	"aiperf_server_engine_asleep": "neither server can sleep",
+	"aiperf_rate_limit_remaining": "no server tells what is left of a quota",
+}
+
 const (
 	restarts  = "nothing is restarted, or serves another model"
 	sevenDays = "needs 7 days"
+	nowhere   = "no exporter has the label vantage"
 )
 
 // excuse is the reason for an empty answer, "" if there is none.
@@ -54,5 +79,11 @@ func excuse(q *question, form string, used map[string]bool) string {
 			return reason
 		}
 	}
-	return ""
+	var found string
+	for text, reason := range absent {
+		if q.plain && strings.Contains(q.expr, text) {
+			used[text], found = true, reason
+		}
+	}
+	return found
 }

@@ -31,6 +31,7 @@ var (
 // rig are the running programs.
 type rig struct {
 	exporter, prometheus string // URLs
+	configuration        string // file of the exporter
 	words                string // file that the driver of the GPUs reads
 	running              []*process.Process
 }
@@ -146,11 +147,13 @@ func (r *rig) startExporter(ctx, limited context.Context, o *options, folder, te
 	if err != nil {
 		return err
 	}
+	r.configuration = file
 	a, err := process.FreeAddress(limited)
 	if err != nil {
 		return err
 	}
-	p, err := r.run(ctx, []string{"NVMLSTUB_FILE=" + r.words}, o.binary, "serve", "--config.file="+file, "--web.listen-address="+a, "--web.enable-lifecycle", "--log.level=error")
+	p, err := r.run(ctx, []string{"NVMLSTUB_FILE=" + r.words}, o.binary, "serve", "--config.file="+file, "--web.listen-address="+a, "--web.enable-lifecycle",
+		"--web.enable-admin-api", "--log.level=error")
 	if err != nil {
 		return err
 	}

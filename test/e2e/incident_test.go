@@ -254,9 +254,9 @@ func TestAnOutageIsPagedAndResolved(t *testing.T) {
 	t.Logf("measured: outage to page at the receiver: %.0f s", paged.at.Sub(began).Seconds())
 
 	// What the same outage makes fire as well is known to Alertmanager and sent to nobody.
-	eventually(t, 10*time.Minute, func() error {
-		if !s.suppressed(t)["AIPerfSLOBurnPage steady"] {
-			return fmt.Errorf("AIPerfSLOBurnPage is not inhibited; inhibited: %v", s.suppressed(t))
+	eventually(t, 20*time.Minute, func() error {
+		if !s.suppressed(t)["AIPerfSLOBurnTicket steady"] {
+			return fmt.Errorf("AIPerfSLOBurnTicket is not inhibited; inhibited: %v", s.suppressed(t))
 		}
 		return nil
 	})
