@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -113,16 +114,50 @@ func presetsTable() string {
 	return b.String()
 }
 
+// A table of more keys than longTable has a part of its own for each map of at least partKeys of them: a reader looks for the map first.
+const (
+	longTable = 40
+	partKeys  = 3
+)
+
 // table writes the keys of a block as Markdown.
 func (w *walker) table(block string, defaults reflect.Value) (string, error) {
 	keys, err := w.keysOf(block, defaults)
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	b.WriteString("| key | type | default | meaning |\n|---|---|---|---|\n")
+	parts := map[string][]key{} // by the name of the map
 	for _, k := range keys {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.name, k.kind, k.fallback, k.meaning)
+		parts[partOf(k.name)] = append(parts[partOf(k.name)], k)
+	}
+	var names []string
+	var own []key // keys of no part
+	for _, k := range keys {
+		switch name := partOf(k.name); {
+		case len(keys) <= longTable || len(parts[name]) < partKeys:
+			own = append(own, k)
+		case !slices.Contains(names, name):
+			names = append(names, name)
+		}
+	}
+	var b strings.Builder
+	tableOf(&b, own)
+	for _, name := range names {
+		fmt.Fprintf(&b, "\n### `%s`: `%s`\n\n", block, name)
+		tableOf(&b, parts[name])
 	}
 	return b.String(), nil
+}
+
+// partOf is the first level of a key.
+func partOf(name string) string {
+	first, _, _ := strings.Cut(name, ".")
+	return strings.TrimSuffix(first, "[]")
+}
+
+func tableOf(b *strings.Builder, keys []key) {
+	b.WriteString("| key | type | default | meaning |\n|---|---|---|---|\n")
+	for _, k := range keys {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.name, k.kind, k.fallback, k.meaning)
+	}
 }

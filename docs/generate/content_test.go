@@ -26,11 +26,8 @@ import (
 
 var namedVariable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)`)
 
-// foreign are the top-level keys by which the files of other programs are recognised.
-var foreign = []string{"apiVersion", "rule_files", "scrape_configs"}
-
 // Each ```yaml block is a whole configuration that loads without a warning. "yaml fragment" is joined with the smallest example, "yaml
-// invalid" is refused with exactly what the next ```text block says, "yaml kubernetes" loads in builds with Kubernetes.
+// invalid" is refused with exactly what the next ```text block says, "yaml kubernetes" loads in builds with Kubernetes, "yaml values" is for Helm.
 func TestYAMLBlocksAreWhatTheySay(t *testing.T) {
 	t.Parallel()
 	smallest, err := os.ReadFile(filepath.Join(root, "examples", "minimal.yml"))
@@ -47,7 +44,9 @@ func TestYAMLBlocksAreWhatTheySay(t *testing.T) {
 			t.Run(d.path+":"+strconv.Itoa(b.number), func(t *testing.T) {
 				t.Parallel()
 				switch {
-				case isForeign(t, b.text):
+				case mark == "values":
+					checkFits(t, b.text, filepath.Join(root, "deploy", "helm", "aiperf-exporter", "values.schema.json"))
+				case checkForeign(t, b.text):
 				case mark == "":
 					checkLoads(t, b.text)
 				case mark == "fragment":
@@ -109,26 +108,6 @@ func checkIsRefused(t *testing.T, text, want string) {
 	if got.String() != want {
 		t.Errorf("the program says\n%sand the page\n%s", got.String(), want)
 	}
-}
-
-// isForeign tells whether a block is the file of another program; a block that is nobody's fails the test.
-func isForeign(t *testing.T, text string) bool {
-	t.Helper()
-	var node yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &node); err != nil {
-		t.Fatal(err)
-	}
-	if node.Kind == 0 || node.Content[0].Kind != yaml.MappingNode {
-		t.Fatal("not a map")
-	}
-	first := node.Content[0].Content[0].Value
-	if slices.Contains(foreign, first) {
-		return true
-	}
-	if !slices.Contains(append(blockNames(), "defaults"), first) {
-		t.Errorf("the first key %q is neither ours nor that of a program that is known here", first)
-	}
-	return false
 }
 
 var code = regexp.MustCompile("`([^`]+)`")
@@ -229,6 +208,7 @@ func TestFlagsExist(t *testing.T) {
 	t.Parallel()
 	known := flagNames(t)
 	for _, d := range documents(t) {
+		foreign := foreignFlags(t, d.path)
 		d.eachLine(func(number int, text string) {
 			found := flagAlone.FindAllStringSubmatch(text, -1)
 			for _, part := range ourCommand.FindAllStringIndex(text, -1) {
@@ -236,7 +216,7 @@ func TestFlagsExist(t *testing.T) {
 				found = append(found, anyFlag.FindAllStringSubmatch(rest, -1)...)
 			}
 			for _, f := range found {
-				if !known[f[1]] {
+				if !known[f[1]] && !foreign[f[1]] {
 					t.Errorf("%s:%d: there is no flag --%s", d.path, number, f[1])
 				}
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -138,7 +139,13 @@ func TestLinksLeadSomewhere(t *testing.T) {
 
 // follow says what is wrong with a link; addresses elsewhere are not opened.
 func follow(from *document, target string, all map[string]*document) (problem string) {
-	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+	if strings.HasPrefix(target, "mailto:") {
+		return ""
+	}
+	if strings.Contains(target, "://") {
+		if u, err := url.Parse(target); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return "it is no address"
+		}
 		return ""
 	}
 	file, anchor, _ := strings.Cut(target, "#")
@@ -171,6 +178,7 @@ func TestLinksThatLeadNowhereAreFound(t *testing.T) {
 		{"a file that is not there", "nowhere.md", "there is no such file"},
 		{"a heading of a file that has none", "../go.mod#x", "there is no such heading"},
 		{"an address", "https://example.net/x#y", ""},
+		{"an address that cannot be one", "htps://example.net", "it is no address"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,8 +11,11 @@ import (
 
 const seriesHead = `# Series
 
-Written by ` + "`make gen`" + ` from the tables of the rooms that measure and read; ` + "`aiperf-exporter series`" + ` prints the same for
-your configuration. Every series of a target exists at zero from the moment it starts. Times are seconds, sizes bytes, shares 0–1.
+All series, by what they belong to: [targets](#of-each-target) · [servers](#of-the-servers-behind-targets) · [GPUs](#of-gpus) · [the exporter and what it reads](#of-the-exporter-and-what-it-reads) ·
+[boundaries of buckets](#bucket-boundaries). Those of one request, on ` + "`/probe`" + `, are in [probe.md](probe.md#series-of-an-answer). ` + "`aiperf-exporter series`" + ` prints what your
+configuration has; this page is written by ` + "`make gen`" + `.
+
+Every series of a target exists at zero from the moment it starts. Times are seconds, sizes bytes, shares 0–1.
 What the figures mean is told in [measuring.md](measuring.md).
 
 The series of a target carry the labels ` + "`target`, `model` and `workload`" + `, then the names in ` + "`metrics.extra_labels`" + `; those of a server

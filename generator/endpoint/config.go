@@ -17,7 +17,7 @@ const (
 	Responses   Type = "responses"
 	Messages    Type = "messages"
 	Multimodal  Type = "multimodal" // another name of chat
-	Vision      Type = "vision"     // the same
+	Vision      Type = "vision"     // another name of chat
 )
 
 // planned are the types that people know from other tools and may expect here. They get an answer of their own, so that nobody looks

@@ -55,11 +55,10 @@ type Config struct {
 	// default: a canary must not stick to one replica unless it is told to. With `X-Dynamo-Session-ID`, sub-agents of a recording also name the
 	// session that began them, in `X-Dynamo-Parent-Session-ID`.
 	AffinityHeaders []string `koanf:"affinity_headers" yaml:"affinity_headers,omitempty"`
-	// How the text of a `triton_generate` stream grows: `never` if each event has only what is new, `always` if each repeats the text so far,
-	// as TensorRT-LLM does unless its model is decoupled; `auto` or empty: as the events show.
+	// How the text of a `triton_generate` stream grows; TensorRT-LLM repeats it unless its model is decoupled. Empty is `auto`.
 	Cumulative Cumulative `koanf:"cumulative" yaml:"cumulative,omitempty"`
-	// Inputs of the model behind `kserve`: `trtllm` or empty: those of TensorRT-LLM, a tensor for each parameter; `vllm`: those of Triton's vLLM
-	// backend. A parameter is whatever stands in `extra`, except `id`, `inputs`, `outputs` and `parameters`.
+	// Inputs of the model behind `kserve`; empty is `trtllm`. A parameter is whatever stands in `extra`, except `id`, `inputs`, `outputs` and
+	// `parameters`.
 	Tensors Tensors `koanf:"tensors" yaml:"tensors,omitempty"`
 	// Body of a `template` request as a Go template, such as `{"q": {{toJson .text}}, "n": {{toJson .max_tokens}}}`, or the name of a built-in
 	// one, `nv-embedqa`. Variables are `model`, `max_tokens`, `stream`, `system`, `role`, `text`, `texts`, `texts_by_name`, the same for `image`,

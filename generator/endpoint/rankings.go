@@ -11,7 +11,7 @@ import (
 // The protocols that rank documents by a query.
 const (
 	NIMRankings    Type = "nim_rankings"
-	Rankings       Type = "rankings" // the same
+	Rankings       Type = "rankings" // another name of nim_rankings
 	CohereRankings Type = "cohere_rankings"
 	TEIRankings    Type = "hf_tei_rankings" // Text Embeddings Inference
 )

@@ -9,7 +9,7 @@ import (
 // The generate extension of Triton.
 const (
 	TritonGenerate Type = "triton_generate"
-	Generate       Type = "generate" // the same
+	Generate       Type = "generate" // another name of triton_generate
 )
 
 // triton speaks POST /v2/models/MODEL/generate and, for streams, POST /v2/models/MODEL/generate_stream.

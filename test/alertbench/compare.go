@@ -73,14 +73,14 @@ func objectiveRanges(cells []cell) iter.Seq2[int, int] {
 	}
 }
 
-// of is the plan for a cell: half of the canaries where bad requests come in bursts, and for the engine a fifth of the incidents that take days.
+// of is the plan for a cell: half of the canaries where bad requests come in bursts, and for the engine half of the incidents that take days.
 func (p *plan) of(c *cell) *plan {
 	q := *p
 	switch {
 	case c.bursty:
 		q.canaries = max(1, p.canaries/2)
 	case p.hurried && c.kind.patient > 24*time.Hour:
-		q.canaries = max(1, p.canaries/5)
+		q.canaries = max(1, p.canaries/2)
 	}
 	return &q
 }

@@ -38,7 +38,7 @@ func (o *options) delays(ctx context.Context, sets map[float64]*ruleSet) (*secti
 		alike, apart = alike+p.alike, apart+p.apart
 	}
 	s.notes = []string{
-		fmt.Sprintf("Engine: %d incidents a row in Prometheus's rule engine (a fifth of that in the rows of 5x), followed for 8 hours; model: %d, for a day (5x: two), of which the first are the same ones. The columns without a name are the model's.",
+		fmt.Sprintf("Engine: %d incidents a row in Prometheus's rule engine (half of that in the rows of 5x), followed for 8 hours; model: %d, for a day (5x: two), of which the first are the same ones. The columns without a name are the model's.",
 			o.engine.incidents, o.model.incidents),
 		fmt.Sprintf("Of the episodes in incidents that both went through, %d began at the same evaluation of the rules in both, %d did not.", alike, apart),
 		"No slower: the medians of our page and of any of our alerts, by the engine and by the model, are at most those that were simulated before, plus one " +

@@ -7,12 +7,17 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	prommodel "github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
 )
 
-const regressionAlert = "AIPerfTTFTRegression"
+const (
+	regressionAlert = "AIPerfTTFTRegression"
+	shippedLimit    = ">= 4"
+)
 
 // The regression that is simulated: the time to first token is log-normal, with a daily cycle, and days and hours that differ.
 const (
@@ -71,46 +76,117 @@ func latencies(perSecond float64, random *rand.Rand) [][]float64 {
 	return counts
 }
 
+// regressing are the limits tried: standard deviations above the own past, and for how long. The first is that of the rule as it is shipped.
+func regressing() []regressionLimit {
+	return []regressionLimit{
+		{"4", "1h", map[string][2]string{"1/min": {"6.5 (7 % missed)", "0.26"}, "0.2/s": {"7.1 (10 % missed)", "0.22"}, "5/s": {"7.7 / 16", "0.13"}}},
+		{"3.5", "1h", nil},
+		{"3", "30m", map[string][2]string{"1/min": {"4.9 / 9.8", "1.55"}, "0.2/s": {"5.1 / 10", "0.95"}, "5/s": {"4.7 / 13", "0.60"}}},
+	}
+}
+
+// regressionLimit is a variant of the rule; before is what was simulated of it: hours and false alarms in 30 days, by rate.
+type regressionLimit struct {
+	deviations, wait string
+	before           map[string][2]string
+}
+
+func (v *regressionLimit) alert() string { return regressionAlert + " " + v.deviations }
+
+// vary replaces the shipped rule of a set by its variants.
+func vary(set *ruleSet) error {
+	found := false
+	for i := range set.groups {
+		g := &set.groups[i]
+		at := slices.IndexFunc(g.Rules, func(r rulefmt.Rule) bool { return r.Alert == regressionAlert })
+		if at < 0 {
+			continue
+		}
+		rule := g.Rules[at]
+		g.Rules = slices.Delete(g.Rules, at, at+1)
+		for n, v := range regressing() {
+			wait, err := prommodel.ParseDuration(v.wait)
+			if err != nil {
+				return err
+			}
+			varied := rule
+			varied.Alert, varied.For = v.alert(), wait
+			varied.Expr = strings.Replace(rule.Expr, shippedLimit, ">= "+v.deviations, 1)
+			if (varied.Expr == rule.Expr && varied.For == rule.For) != (n == 0) {
+				return fmt.Errorf("%s: the first of the limits tried is no longer that of the rule", regressionAlert)
+			}
+			g.Rules = append(g.Rules, varied)
+		}
+		found = true
+	}
+	if !found {
+		return fmt.Errorf("%s is in no group", regressionAlert)
+	}
+	return nil
+}
+
 // regressions has the rule engine look for a step of canaries that become slower.
 func (o *options) regressions(ctx context.Context, _ map[float64]*ruleSet) (*section, error) {
 	s := &section{
 		title: "A time to first token that becomes 20 % longer, by the rule engine: hours to the ticket, median / 95th percentile",
-		head:  []string{"rate", "hours", "simulated before", "within 8 hours", "false in 30 days", "before"},
+		head:  []string{"limit", "rate", "hours", "simulated before", "within 8 hours", "false in 30 days", "before"},
 	}
-	before := map[string][2]string{
-		"1/min": {"6.5 (7 % missed)", "0.26"}, "0.2/s": {"7.1 (10 % missed)", "0.22"}, "5/s": {"7.7 / 16", "0.13"},
-	}
+	rows := make([][][]string, len(regressing()))
 	for _, r := range rates() {
-		d, alarms, err := o.regression(ctx, r)
+		found, alarms, err := o.regression(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		median, half := d.quantile(0.5)
-		high, most := d.quantile(0.95)
-		hours := "–"
-		if half {
-			hours = fmt.Sprintf("%.1f / –", median.Hours())
+		for i, v := range regressing() {
+			rows[i] = append(rows[i], o.regressionRow(&v, r.name, &found[i], alarms[i]))
 		}
-		if most {
-			hours = fmt.Sprintf("%.1f / %.1f", median.Hours(), high.Hours())
-		}
-		if d.missed > 0 {
-			hours += fmt.Sprintf(" (%d of %d missed)", d.missed, o.regressing)
-		}
-		months := float64(o.regressing) * calm.Hours() / 24 / 30
-		soon, _ := slices.BinarySearch(d.seen, 8*time.Hour)
-		s.rows = append(s.rows, []string{r.name, hours, before[r.name][0], fmt.Sprintf("%.0f %%", 100*float64(soon)/float64(o.regressing)), fmt.Sprintf("%.2f", float64(alarms)/months), before[r.name][1]})
 	}
+	s.rows = slices.Concat(rows...)
 	s.notes = []string{fmt.Sprintf("%d canaries a row; %.0f days in which nothing changes after those that are the baseline, then the step, followed for %.0f days. Scraped and "+
 		"evaluated every 5 minutes. Log-normal (σ %.1f), ±%.0f %% over the day, days differ by %.0f %% and hours by %.0f %%, in the exporter's classic buckets.",
 		o.regressing, calm.Hours()/24, slower.Hours()/24, spread, cycle*100, dayNoise*100, hourNoise*100)}
 	return s, nil
 }
 
-func (o *options) regression(ctx context.Context, r rate) (found delays, alarms int, err error) {
+func (o *options) regressionRow(v *regressionLimit, rate string, d *delays, alarms int) []string {
+	median, half := d.quantile(0.5)
+	high, most := d.quantile(0.95)
+	hours := "–"
+	if half {
+		hours = fmt.Sprintf("%.1f / –", median.Hours())
+	}
+	if most {
+		hours = fmt.Sprintf("%.1f / %.1f", median.Hours(), high.Hours())
+	}
+	if d.missed > 0 {
+		hours += fmt.Sprintf(" (%d of %d missed)", d.missed, o.regressing)
+	}
+	months := float64(o.regressing) * calm.Hours() / 24 / 30
+	soon := 0
+	for _, delay := range d.seen {
+		if delay < 8*time.Hour {
+			soon++
+		}
+	}
+	limit := v.deviations + " standard deviations for " + v.wait
+	if v.deviations == regressing()[0].deviations {
+		limit = "**" + limit + "**"
+	}
+	before := [2]string{"–", "–"}
+	if of, known := v.before[rate]; known {
+		before = of
+	}
+	return []string{limit, rate, hours, before[0], fmt.Sprintf("%.0f %%", 100*float64(soon)/float64(o.regressing)), fmt.Sprintf("%.2f", float64(alarms)/months), before[1]}
+}
+
+// regression is how long each variant took to find the step of each canary, and how often it fired before it.
+func (o *options) regression(ctx context.Context, r rate) (found []delays, alarms []int, err error) {
 	set, err := loadRules(o.rules, 0.99, regressionAlert)
+	if err == nil {
+		err = vary(set)
+	}
 	if err != nil {
-		return delays{}, 0, err
+		return nil, nil, err
 	}
 	for i := range set.groups {
 		set.groups[i].Interval = prommodel.Duration(evaluation)
@@ -121,7 +197,7 @@ func (o *options) regression(ctx context.Context, r rate) (found delays, alarms 
 		l.goesOn(alert, number, o.regressing, at, evaluation+time.Minute)
 	})
 	if err != nil {
-		return delays{}, 0, err
+		return nil, nil, err
 	}
 	e.store.keep = 15 * 24 * time.Hour
 	for number := range o.regressing {
@@ -140,12 +216,16 @@ func (o *options) regression(ctx context.Context, r rate) (found delays, alarms 
 	changed := epoch().Add(baseline + calm)
 	for now := epoch(); now.Before(changed.Add(slower)); {
 		if now, err = e.step(ctx); err != nil {
-			return delays{}, 0, err
+			return nil, nil, err
 		}
 	}
-	for number := range o.regressing {
-		delay, seen := l.first(number, changed.UnixMilli(), regressionAlert)
-		found.add(delay, seen)
+	found, alarms = make([]delays, len(regressing())), make([]int, len(regressing()))
+	for i, v := range regressing() {
+		for number := range o.regressing {
+			delay, seen := l.first(number, changed.UnixMilli(), v.alert())
+			found[i].add(delay, seen)
+		}
+		alarms[i] = l.count(epoch().UnixMilli(), changed.UnixMilli(), v.alert())
 	}
-	return found, l.count(epoch().UnixMilli(), changed.UnixMilli(), regressionAlert), nil
+	return found, alarms, nil
 }

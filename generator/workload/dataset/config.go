@@ -60,8 +60,7 @@ type Config struct {
 	ForceMinTokens bool `koanf:"force_min_tokens" yaml:"force_min_tokens"`
 	// Of `baseten_trace`: send the recorded `hash_ids` and `block_size` to the server.
 	KVHints bool `koanf:"kv_hints" yaml:"kv_hints"`
-	// Of `baseten_trace`: when a replay asks the turns of a session: recorded (at their instants, but not before the answer to the turn
-	// before), strict (at their instants, each on its own) or paused (after the answer to the turn before, by the recorded pause).
+	// Of `baseten_trace`: when a replay asks the turns of a session.
 	TurnTiming TurnTiming `koanf:"turn_timing" yaml:"turn_timing"`
 }
 
