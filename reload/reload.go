@@ -69,6 +69,8 @@ type Deps struct {
 	// Ticks are when to look whether the files have changed; nil = never.
 	Ticks <-chan time.Time
 	Now   func() time.Time
+	// Begin hears of every attempt to load the files before anything of it is done; Done follows.
+	Begin func()
 	// Done hears of every attempt but those of discovery that change nothing.
 	Done   func(Result)
 	Logger *slog.Logger
@@ -175,6 +177,7 @@ func (l *Loop) look(ctx context.Context) (string, error) {
 func (l *Loop) attempt(ctx context.Context, trigger Trigger) error {
 	l.running.Store(true)
 	defer l.running.Store(false)
+	l.deps.Begin()
 	r := Result{Trigger: trigger}
 	limited, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
 	defer cancel()

@@ -36,6 +36,8 @@ type rig struct {
 	hold     chan struct{} // an attempt waits until it is closed; nil = it does not
 	attempts int
 	told     []reload.Result
+	begun    int // attempts to load the files that Begin has heard of
+	ended    int // those of which Done has
 }
 
 func newRig(t *testing.T) *rig {
@@ -74,10 +76,25 @@ func newRig(t *testing.T) *rig {
 			return r.contents
 		},
 		Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Begin: func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.begun++
+			if r.begun != r.ended+1 {
+				t.Errorf("attempt %d begins when %d have ended", r.begun, r.ended)
+			}
+		},
 		Done: func(result reload.Result) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.told = append(r.told, result)
+			if result.Trigger == reload.Discovery {
+				return
+			}
+			r.ended++
+			if r.begun != r.ended {
+				t.Errorf("attempt %d ends when %d have begun", r.ended, r.begun)
+			}
 		},
 	}, r.contents)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,8 +17,8 @@ import (
 )
 
 func checkCommands(app *kingpin.Application) []command {
-	check := app.Command("check", "Check files without running anything.")
-	return []command{checkConfigCommand(check), checkDatasetCommand(check), checkSDCommand(check), checkWebConfigCommand(check)}
+	check := app.Command("check", "Check files without running anything, and whether a daemon is well.")
+	return []command{checkConfigCommand(check), checkDatasetCommand(check), checkHealthCommand(check), checkSDCommand(check), checkWebConfigCommand(check)}
 }
 
 func checkConfigCommand(check *kingpin.CmdClause) command {

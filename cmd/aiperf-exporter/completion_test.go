@@ -38,7 +38,7 @@ func TestWhatFitsIsFound(t *testing.T) {
 		words, want []string
 	}{
 		"a command":                       {[]string{"re"}, []string{"words", "replay"}},
-		"a command below another":         {[]string{"check", ""}, []string{"words", "config", "dataset", "sd", "web-config"}},
+		"a command below another":         {[]string{"check", ""}, []string{"words", "config", "dataset", "health", "sd", "web-config"}},
 		"nothing hidden":                  {[]string{"__"}, []string{"words"}},
 		"a flag of a command":             {[]string{"run", "--gr"}, []string{"words", "--grace="}},
 		"a flag without a value":          {[]string{"run", "--rec"}, []string{"words", "--records"}},

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/version"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
@@ -22,6 +21,7 @@ import (
 	"github.com/aiperf-exporter/aiperf-exporter/metrics"
 	"github.com/aiperf-exporter/aiperf-exporter/reload"
 	"github.com/aiperf-exporter/aiperf-exporter/status"
+	"github.com/aiperf-exporter/aiperf-exporter/systemd"
 	"github.com/aiperf-exporter/aiperf-exporter/web"
 )
 
@@ -61,7 +61,9 @@ func serve(s *session, o *daemonOptions, c *config.Config, gc generator.Config, 
 	if s.stateFile == "" && budgeted(&gc) {
 		logger.Warn("a restart forgets what budgets have spent, unless --budget.state-file names a file to keep it in")
 	}
-	p := &process{options: o, logger: logger, stderr: s.stderr, engine: e, listening: listening, extra: extra, quit: make(chan struct{}, 1)}
+	p := &process{
+		options: o, logger: logger, stderr: s.stderr, engine: e, listening: listening, extra: extra, manager: systemd.New(logger), quit: make(chan struct{}, 1),
+	}
 	if err := p.build(); err != nil {
 		logger.Error("cannot start", slog.Any("err", err))
 		return exitFailure
@@ -95,7 +97,7 @@ func (p *process) build() error {
 	p.reloads = reload.New(reload.Deps{
 		Reload: e.reload, Refresh: e.refresh, Refreshed: e.discovery.Changed(), Ticks: p.ticks(),
 		Fingerprint: func() string { return reload.Fingerprint(e.session.files) },
-		Now:         time.Now, Done: p.reloaded, Logger: e.component("reload"),
+		Now:         time.Now, Begin: p.manager.Reloading, Done: p.reloaded, Logger: e.component("reload"),
 	}, e.session.fingerprint)
 	options := p.webOptions()
 	var err error
@@ -123,6 +125,11 @@ func (p *process) webOptions() *web.Options {
 	if o.adminAPI {
 		captured = e.captures.Has
 	}
+	p.status = status.New(status.Deps{
+		Clock: e.clock, Version: version.Version, State: func() string { return p.handler.State() }, Effect: e.inEffect, Reload: p.reloads.Last,
+		Discovery: e.discovery, Store: e.store, Generator: e.generator, History: e.history, Captured: captured, Servers: e.servers, GPUs: e.gpus,
+		Exporter: e.exporter, Flags: e.session.flags,
+	})
 	options := &web.Options{
 		Registry:          e.own,
 		Gatherer:          e,
@@ -137,11 +144,7 @@ func (p *process) webOptions() *web.Options {
 		Pprof:             o.pprof,
 		Probe:             web.NewProbe(e.prober, logger, o.adminAPI),
 		Rules:             alerts.Rules(),
-		Daemon: status.New(status.Deps{
-			Clock: e.clock, Version: version.Version, State: func() string { return p.handler.State() }, Effect: e.inEffect, Reload: p.reloads.Last,
-			Discovery: e.discovery, Store: e.store, Generator: e.generator, History: e.history, Captured: captured, Servers: e.servers, GPUs: e.gpus,
-			Exporter: e.exporter, Flags: e.session.flags,
-		}),
+		Daemon:            p.status,
 	}
 	if o.lifecycle {
 		options.Controls.Reload, options.Controls.Quit = p.reload, p.stop
@@ -178,7 +181,11 @@ func (p *process) reloaded(r reload.Result) {
 			}
 		}
 	}
-	notify(systemd.SdNotifyReady)
+	if r.Trigger == reload.Discovery {
+		p.manager.Status(p.line())
+	} else {
+		p.manager.Ready(p.line())
+	}
 	p.handler.Notify("reload")
 }
 

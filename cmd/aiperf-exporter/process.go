@@ -14,16 +14,20 @@ import (
 	"syscall"
 	"time"
 
-	systemd "github.com/coreos/go-systemd/v22/daemon"
 	rungroup "github.com/oklog/run"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/aiperf-exporter/aiperf-exporter/reload"
+	"github.com/aiperf-exporter/aiperf-exporter/status"
+	"github.com/aiperf-exporter/aiperf-exporter/systemd"
 	"github.com/aiperf-exporter/aiperf-exporter/web"
 )
 
 // serverGrace is how long scrapes that run at the end may take.
 const serverGrace = 5 * time.Second
+
+// epilogue is the most that comes after the last request and the last scrape: the last export over OTLP, the end of the server, and files.
+const epilogue = 20 * time.Second
 
 // actor is something that runs beside the daemon: run blocks until stop is called or it fails.
 type actor struct {
@@ -42,20 +46,18 @@ type process struct {
 	listening func(net.Addr)
 	extra     []actor
 	reloads   *reload.Loop
+	status    *status.Status
+	manager   *systemd.Notifier
 	ticker    *time.Ticker  // of looks at the files; nil = there are none
 	quit      chan struct{} // holds one wish that the process stops
 }
 
 func (p *process) run() int {
 	var err error
-	hangup := func() {
-		notifyReloading()
-		p.reloads.Trigger()
-	}
-	killed := supervise(p.logger, map[os.Signal]func(){syscall.SIGHUP: hangup, syscall.SIGUSR1: p.dump}, func(ctx context.Context) {
+	killed := supervise(p.logger, map[os.Signal]func(){syscall.SIGHUP: p.reloads.Trigger, syscall.SIGUSR1: p.dump}, func(ctx context.Context) {
 		select {
 		case <-p.engine.session.hangups:
-			hangup()
+			p.reloads.Trigger()
 		default:
 		}
 		err = p.group(ctx).Run()
@@ -99,7 +101,7 @@ func (p *process) group(ctx context.Context) *rungroup.Group {
 	}, func(error) {
 		wasReady := p.handler.Stopping()
 		endTraffic()
-		notify(systemd.SdNotifyStopping)
+		p.manager.Stopping(p.options.grace+p.options.finalScrape+epilogue, "stopping, running requests may end")
 		if wasReady {
 			p.logger.Info("no more requests are sent, running ones may end", slog.Duration("grace", p.options.grace))
 		}
@@ -108,7 +110,7 @@ func (p *process) group(ctx context.Context) *rungroup.Group {
 	beside, endBeside := context.WithCancel(context.WithoutCancel(ctx))
 	group.Add(func() error {
 		var fed sync.WaitGroup
-		fed.Go(func() { p.feedWatchdog(beside) })
+		fed.Go(func() { p.manager.Run(beside, p.look) })
 		defer fed.Wait()
 		p.handler.Run(beside)
 		return nil
@@ -147,7 +149,7 @@ func (p *process) traffic(ctx context.Context, open <-chan struct{}) {
 	case <-open:
 	}
 	p.handler.Ready()
-	notify(systemd.SdNotifyReady)
+	p.manager.Ready(p.line())
 	p.logger.Info("traffic starts", slog.Int("targets", len(p.engine.effect.Load().targets)))
 	p.engine.watched(ctx, func(ctx context.Context) {
 		var changing sync.WaitGroup
