@@ -17,12 +17,17 @@ AWAY        ?= 10m
 PICTURES    ?= build/dashboards
 HOLD        ?= 0
 SHORT       ?=
+IMAGES      ?=
 comma       := ,
 
 binary   := bin/aiperf-exporter
 lint     := .cache/bin/golangci-lint
 metadata := github.com/prometheus/common/version
-version  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# The commit of a tag is a release; what any other commit is called sorts before all of them.
+tag      := $(shell git describe --tags --exact-match --dirty 2>/dev/null)
+snapshot := $(shell TZ=UTC0 git show --no-patch --abbrev=12 --date=format-local:%Y%m%d%H%M%S --format=0.0.0-%cd-%h HEAD -- 2>/dev/null || echo 0.0.0-unknown)
+changed  := $(shell git diff --quiet HEAD -- 2>/dev/null || test $$? -ne 1 || echo -dirty)
+version  := $(or $(tag:v%=%),$(snapshot)$(changed))
 revision := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unknown)
 date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo unknown)
 # Functions of the NVIDIA driver are looked up when they are called: a linker that binds all of them at the start would make a program that
@@ -30,7 +35,7 @@ date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo
 lazy     := $(if $(filter Linux,$(shell uname)),-extldflags=-Wl$(comma)-z$(comma)lazy)
 ldflags  := $(lazy) -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
-.PHONY: help build portable test race lint fuzz bench gen check e2e secrets page kubernetes engines soak accuracy pacing compare bodies outputs energy outage faults incident alert-bench alert-check dashboards demo image
+.PHONY: help build portable test race lint fuzz bench gen check e2e systemd secrets page chart kubernetes engines soak accuracy pacing sizing compare bodies outputs energy outage faults incident alert-bench alert-check dashboards docs demo image containers packages release-snapshot
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -39,7 +44,7 @@ build: ## bin/aiperf-exporter, reproducible; TAGS=k8s_sd: with Kubernetes and In
 	go build -trimpath -tags '$(TAGS)' -ldflags '$(ldflags)' -o $(binary) ./cmd/aiperf-exporter
 
 portable: ## the program without cgo, without NVML, for macOS, and the rooms that read others for Windows
-	CGO_ENABLED=0 go build -o /dev/null ./cmd/aiperf-exporter
+	CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/aiperf-exporter
 	go build -tags nonvml -o /dev/null ./cmd/aiperf-exporter
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/aiperf-exporter
 	CGO_ENABLED=0 GOOS=windows go build ./collector/... ./otlp/...
@@ -68,9 +73,17 @@ check: build ## examples, rules, module files and generated files are as they sh
 e2e: build ## the binary as a process, scraped by a real Prometheus, sending to a real OpenTelemetry collector
 	test/install/prometheus.sh && test/install/otelcol.sh && go test -tags e2e -count=1 -parallel 3 -v -timeout 20m ./test/e2e
 
-kubernetes: ## discovery of pods, endpoint slices and InferencePools with a real API server, 10 to 20 minutes to build once
+chart: ## the Helm chart and the files for Kustomize: what they render, which values they refuse, and whether the exporter takes what is in it
 	$(MAKE) build TAGS=k8s_sd binary=bin/aiperf-exporter-kubernetes
+	test/install/prometheus.sh && test/install/validate.sh && go -C test/chart vet ./... && go -C test/chart test -count=1 ./...
+
+kubernetes: ## discovery and every object of the chart with a real API server, 10 to 20 minutes to build once
+	$(MAKE) build TAGS=k8s_sd binary=bin/aiperf-exporter-kubernetes
+	rm -rf build/chart && go -C test/chart run ./generate -render $(CURDIR)/build/chart $(CURDIR)
 	test/install/kubernetes.sh && go test -tags kubernetes -count=1 -v -timeout 20m ./test/kubernetes
+
+systemd: build ## the service, on two real systemds in namespaces of their own; one has to be root
+	test/install/systemd.sh && go test -tags systemd -count=1 -v -timeout 15m ./test/systemd
 
 secrets: build ## planted secrets in every place, and a server that says back whatever it hears
 	go test -tags 'e2e secrets' -count=1 -v -timeout 15m -run 'TestNoSecretIsShownAnywhere|TestASecretIsPlantedAtEveryPlace' ./test/e2e
@@ -86,6 +99,9 @@ accuracy: build ## measured latencies against the server's own truth, idle and w
 
 pacing: build ## when requests really arrive, and how late they leave; LOADS='constant 50/s,poisson 40/s' LENGTH=10m
 	go run ./test/pacing -binary $(binary) -loads '$(LOADS)' -length $(LENGTH)
+
+sizing: build ## what targets, requests, streams and scrapes cost, a quarter of an hour; LENGTH=20s MARKDOWN=page
+	go run ./test/sizing -binary $(binary) -length $(or $(filter-out 0,$(LENGTH)),20s) -markdown '$(MARKDOWN)'
 
 compare: build ## cost and error beside others; ROUNDS=3 SCENARIOS='50x50 …' PEERS='aiperf guidellm' (or none) MARKDOWN=page
 	$(if $(PEERS),test/install/model.sh && test/install/peers.sh $(PEERS) && )go run ./test/compare -binary $(binary) -rounds $(ROUNDS) \
@@ -120,6 +136,9 @@ incident: build ## outages, from the demo through Prometheus and Alertmanager to
 alert-bench: ## false alarms and delays of the alerts, simulated months in Prometheus's rule engine; BENCH='-canaries 100' MARKDOWN=page
 	go -C test/alertbench run . -rules '$(CURDIR)/alerts/rules/*.yml' -markdown '$(abspath $(MARKDOWN))' $(BENCH)
 
+docs: build ## every command of README.md, CONTRIBUTING.md and docs/, as a reader would run it
+	test/install/prometheus.sh && test/install/alertmanager.sh && go test -tags docs -count=1 -parallel 3 -v -timeout 30m ./test/docs
+
 alert-check: ## a small part of that at a fixed seed, which fails when alerts are worse than they were; about a minute
 	go -C test/alertbench test -count=1 . && go -C test/alertbench run . -check -rules '$(CURDIR)/alerts/rules/*.yml'
 
@@ -127,7 +146,12 @@ demo: build ## the exporter with its embedded inference server
 	$(binary) demo
 
 image: ## the container image, with CONTAINER (docker)
-	$(CONTAINER) build --build-arg VERSION=$(version) --build-arg REVISION=$(revision) --build-arg DATE=$(date) -t aiperf-exporter:$(version) .
+	$(CONTAINER) build --build-arg VERSION=$(version) --build-arg REVISION=$(revision) --build-arg DATE=$(date) \
+		--build-arg SOURCE_DATE_EPOCH=$(shell git log -1 --format=%ct 2>/dev/null || echo 0) -t aiperf-exporter:$(version) .
+
+containers: ## both images built by buildah and run by runc without rights, and what the Compose file describes; one has to be root
+	test/install/containers.sh && test/install/prometheus.sh && test/install/alertmanager.sh && go mod download && go -C test/containers test \
+		-tags containers -count=1 -v -timeout 40m .
 
 $(lint): tools/go.mod tools/go.sum
 	cd tools && GOBIN=$(CURDIR)/.cache/bin go install tool && touch $(CURDIR)/$@
