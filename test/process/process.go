@@ -74,6 +74,9 @@ func Start(ctx context.Context, environment []string, program string, args ...st
 // Output is what the process has written so far.
 func (p *Process) Output() string { return p.output.String() }
 
+// ID is the number by which the kernel knows the process.
+func (p *Process) ID() int { return p.cmd.Process.Pid }
+
 // Terminate sends SIGTERM.
 func (p *Process) Terminate() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
 
