@@ -6,6 +6,7 @@
 //	GET /truth            totals and distributions as JSON
 //	GET /truth/requests   one JSON line per finished request, joined by X-Request-ID
 //	GET /health           200, for clients that look before they start
+//	GET /v1/models        a model; requests may name any other
 //	GET /metrics          its counters, as vLLM shows them
 //	GET /gpu/metrics      GPUs that draw constant power, as dcgm-exporter shows them
 package main

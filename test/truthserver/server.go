@@ -70,6 +70,8 @@ func (s *server) answer(w io.Writer, r *http.Request, body []byte, arrived time.
 		return writeBody(w, http.StatusOK, "application/jsonl", s.truth.lines())
 	case path == "/health":
 		return writeBody(w, http.StatusOK, "text/plain", nil)
+	case path == "/v1/models":
+		return writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []map[string]string{{"id": "truth", "object": "model"}}})
 	case path == "/metrics":
 		time.Sleep(s.script.page)
 		return writeBody(w, http.StatusOK, textFormat, s.page())
