@@ -30,12 +30,14 @@ func line(healths []view.Health, last *reload.Result) string {
 	for _, health := range healths {
 		counts[health]++
 	}
-	sep := ": "
+	var parts []string
 	for _, health := range view.Healths {
 		if n := counts[health]; n > 0 {
-			out += fmt.Sprintf("%s%d %s", sep, n, health)
-			sep = ", "
+			parts = append(parts, fmt.Sprintf("%d %s", n, health))
 		}
+	}
+	if len(parts) > 0 {
+		out += ": " + strings.Join(parts, ", ")
 	}
 	if last != nil && last.Err != nil {
 		first, _, _ := strings.Cut(last.Err.Error(), "\n")

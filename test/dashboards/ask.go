@@ -36,15 +36,8 @@ func ask(ctx context.Context, stdout io.Writer, r *rig, questions []question, o 
 				counts["asked without limits"]++
 				points, err = r.points(ctx, &question{expr: loose, now: true, plain: true}, form, end, o.length)
 			}
-			verdict := "ok"
-			switch reason := excuse(q, form, used); {
-			case err != nil:
-				verdict, failed = "failed: "+err.Error(), true
-			case points == 0 && reason != "":
-				verdict = "empty, " + reason
-			case points == 0:
-				verdict, failed = "EMPTY", true
-			}
+			verdict, good := judge(points, err, excuse(q, form, used))
+			failed = failed || !good
 			kind, _, _ := strings.Cut(verdict, " ")
 			counts[strings.TrimRight(kind, ":,")]++
 			if verdict != "ok" || o.all {
@@ -68,6 +61,19 @@ func ask(ctx context.Context, stdout io.Writer, r *rig, questions []question, o 
 		return errEmpty
 	}
 	return nil
+}
+
+// judge says what came of a question, and whether that is good.
+func judge(points int, err error, reason string) (verdict string, good bool) {
+	switch {
+	case err != nil:
+		return "failed: " + err.Error(), false
+	case points == 0 && reason != "":
+		return "empty, " + reason, true
+	case points == 0:
+		return "EMPTY", false
+	}
+	return "ok", true
 }
 
 // points asks one question and counts the numbers of the answer.

@@ -20,9 +20,17 @@ var written = []string{
 var (
 	fenced = regexp.MustCompile("(?s)```promql\n(.*?)```")
 	inline = regexp.MustCompile("`([^`\n]+)`")
-	// names are the words that a reader puts something in the place of.
-	names = strings.NewReplacer(`\|`, "|", "$__rate_interval", "5m", `"NAME"`, `"steady"`, `"MODEL"`, `"demo-steady-8b"`, `slo="x"`, `slo="interactive"`)
 )
+
+// named puts something in the place of the words that a reader does it with.
+func named(text string) string {
+	return strings.NewReplacer(`\|`, "|", "$__rate_interval", "5m", `"NAME"`, `"steady"`, `"MODEL"`, `"demo-steady-8b"`, `slo="x"`, `slo="interactive"`).Replace(text)
+}
+
+// parse reads a query as this Prometheus does.
+func parse(expr string) (parser.Expr, error) {
+	return parser.NewParser(parser.Options{}).ParseExpr(expr)
+}
 
 // queriesOfPages are all queries in pages for people: a fence holds one, or one in each line. A code span is one if it can be read as PromQL, names a series of ours and does more than name it.
 func queriesOfPages() (out []question, err error) {
@@ -55,34 +63,31 @@ func queriesOf(file, text string) (out []question, err error) {
 		}
 	}
 	for _, m := range fenced.FindAllStringSubmatch(text, -1) {
-		exprs := []string{strings.TrimSpace(names.Replace(m[1]))}
-		if _, err := language.ParseExpr(exprs[0]); err != nil {
+		exprs := []string{strings.TrimSpace(named(m[1]))}
+		if _, err := parse(exprs[0]); err != nil {
 			exprs = strings.Split(exprs[0], "\n") // one in each line
 		}
 		for _, expr := range exprs {
-			if _, err := language.ParseExpr(expr); err != nil {
+			if _, err := parse(expr); err != nil {
 				return nil, fmt.Errorf("%s asks %s: %w", file, expr, err)
 			}
 			add(strings.Join(strings.Fields(expr), " "), expr)
 		}
 	}
 	for _, m := range inline.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
-		if expr := names.Replace(m[1]); asks(expr) {
+		if expr := named(m[1]); asks(expr) {
 			add(expr, expr)
 		}
 	}
 	return out, nil
 }
 
-// language is that of this Prometheus.
-var language = parser.NewParser(parser.Options{})
-
 // asks tells a query from the name of a series, and from code of other kinds.
 func asks(text string) bool {
 	if !strings.Contains(text, "aiperf_") {
 		return false
 	}
-	tree, err := language.ParseExpr(text)
+	tree, err := parse(text)
 	if err != nil {
 		return false
 	}
@@ -93,7 +98,7 @@ func asks(text string) bool {
 
 // ofJob is a query of one of the jobs, which scrape the same exporter.
 func ofJob(query, job string) string {
-	tree, err := language.ParseExpr(query)
+	tree, err := parse(query)
 	if err != nil {
 		return query // Prometheus will say so
 	}
@@ -109,7 +114,7 @@ func ofJob(query, job string) string {
 // withoutLimits is a query without what lets only some of its values through: what is asked about trouble has no answer while there is none, but the series
 // are there. "" if there is nothing to leave out.
 func withoutLimits(query string) string {
-	tree, err := language.ParseExpr(query)
+	tree, err := parse(query)
 	if err != nil {
 		return ""
 	}

@@ -72,7 +72,7 @@ var targets = map[string]string{
 	"energy":      "installs AIPerf, 6 GB",
 	"kubernetes":  "as long to build as all of continuous integration",
 	"chart":       inCI, "packages": inCI, "systemd": inCI,
-	"containers":  "ten minutes the first time", "release-snapshot": "all platforms, minutes each",
+	"containers": "ten minutes the first time", "release-snapshot": "all platforms, minutes each",
 	"image": "needs a container engine", "docs": "is this",
 }
 

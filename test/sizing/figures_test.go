@@ -21,7 +21,8 @@ func made(p *prices) *findings {
 	}
 	f.idle = append(f.idle, idle{targets: 100, histograms: native, memory: 1}, idle{targets: 100, histograms: both, servers: true, memory: 2})
 	for _, b := range []busy{
-		{name: "short", requests: 50, chunks: 100, streams: 1}, {name: "some", requests: 4, chunks: 2000, streams: 100},
+		{name: "short", requests: 50, chunks: 100, streams: 1},
+		{name: "some", requests: 4, chunks: 2000, streams: 100},
 		{name: "many", requests: 50, chunks: 25_000, streams: 500},
 	} {
 		b.cpu = b.requests*p.request + b.chunks*p.chunk

@@ -60,7 +60,8 @@ func size(ctx context.Context, o *options, stdout io.Writer) error {
 	}
 	defer os.RemoveAll(o.folder)
 	o.server = filepath.Join(o.folder, "truthserver")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", o.server, "./test/truthserver").CombinedOutput(); err != nil {
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", o.server, "./test/truthserver").CombinedOutput()
+	if err != nil {
 		return fmt.Errorf("build the truth server: %w\n%s", err, out)
 	}
 	var f findings
@@ -72,7 +73,7 @@ func size(ctx context.Context, o *options, stdout io.Writer) error {
 	}
 	page := f.page(o.heading(ctx))
 	if o.markdown != "" {
-		if err := paste(o.markdown, page); err != nil {
+		if err = paste(o.markdown, page); err != nil {
 			return err
 		}
 	}

@@ -119,8 +119,8 @@ func (o *options) look(ctx context.Context, r *rig, one *idle) error {
 	}
 	begin := time.Now()
 	for range scrapes {
-		text, err := scrape.Bytes(ctx, r.url+"/metrics", scrape.Text)
-		if err != nil {
+		var text []byte
+		if text, err = scrape.Bytes(ctx, r.url+"/metrics", scrape.Text); err != nil {
 			return err
 		}
 		one.bytes, one.samples = len(text), samples(text)

@@ -37,6 +37,7 @@ func (m *machine) aside(name string, args ...string) (ended chan struct{}, err *
 }
 
 func startWaits(t *testing.T, m *machine) {
+	t.Helper()
 	m.run(t, "systemctl", "stop", service)
 	m.hang(t)
 	ended, err := m.aside("systemctl", "start", service)
@@ -54,6 +55,7 @@ func startWaits(t *testing.T, m *machine) {
 }
 
 func reloadWaits(t *testing.T, m *machine) {
+	t.Helper()
 	m.start(t, oneTarget)
 	before := m.property(t, "MainPID")
 	m.write(t, config, twoTargets)
@@ -80,9 +82,10 @@ func reloadWaits(t *testing.T, m *machine) {
 }
 
 func brokenReload(t *testing.T, m *machine) {
+	t.Helper()
 	m.start(t, oneTarget)
 	before := m.property(t, "MainPID")
-	m.write(t, config, "targets:\n  - {name: one, modle: m}\n")
+	m.write(t, config, "targets:\n  - {name: one, modell: m}\n")
 	m.run(t, "systemctl", "reload", service)
 	m.is(t, "ActiveState", "active")
 	m.is(t, "MainPID", before)
@@ -98,12 +101,13 @@ func brokenReload(t *testing.T, m *machine) {
 }
 
 func brokenStart(t *testing.T, m *machine) {
-	m.write(t, config, "targets:\n  - {name: one, modle: m}\n")
+	t.Helper()
+	m.write(t, config, "targets:\n  - {name: one, modell: m}\n")
 	if out, err := m.try("systemctl", "restart", service); err == nil {
 		t.Errorf("it starts: %s", out)
 	}
 	log := m.run(t, "journalctl", "--quiet", "--no-pager", "--output=cat", "--lines=40", "--unit="+service)
-	if want := config + `:2:17: targets[0].modle: unknown key, did you mean "model"?`; !strings.Contains(log, want) {
+	if want := config + `:2:17: targets[0].modell: unknown key, did you mean "model"?`; !strings.Contains(log, want) {
 		t.Errorf("the log has no %q:\n%s", want, log)
 	}
 	m.start(t, oneTarget)

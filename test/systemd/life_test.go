@@ -20,6 +20,7 @@ func (m *machine) restarts(t *testing.T) int {
 }
 
 func watchdog(t *testing.T, m *machine) {
+	t.Helper()
 	m.dropIn(t, "[Service]\nWatchdogSec=10s\nRestartSec=100ms\n")
 	m.start(t, oneTarget)
 	before, pid := m.restarts(t), m.property(t, "MainPID")
@@ -41,6 +42,7 @@ func watchdog(t *testing.T, m *machine) {
 }
 
 func killed(t *testing.T, m *machine) {
+	t.Helper()
 	m.dropIn(t, "[Service]\nRestartSec=100ms\n")
 	m.start(t, oneTarget)
 	before, pid := m.restarts(t), m.property(t, "MainPID")
@@ -56,6 +58,7 @@ func killed(t *testing.T, m *machine) {
 
 // drains: the unit says that systemd waits for two seconds only; the process tells it that requests may need longer.
 func drains(t *testing.T, m *machine) {
+	t.Helper()
 	b := newBackend(t, m)
 	m.dropIn(t, "[Service]\nTimeoutStopSec=2s\nEnvironment=AIPERF_EXPORTER_SHUTDOWN_GRACE=5m\n")
 	m.start(t, b.target(""))
@@ -74,6 +77,7 @@ func drains(t *testing.T, m *machine) {
 }
 
 func socketActivation(t *testing.T, m *machine) {
+	t.Helper()
 	m.start(t, oneTarget)
 	m.run(t, "systemctl", "stop", service)
 	m.dropIn(t, "file:socket.conf")

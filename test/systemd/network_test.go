@@ -29,7 +29,7 @@ func (m *machine) inside(work func() error) error {
 		return err
 	}
 	defer theirs.Close()
-	if err := unix.Setns(int(theirs.Fd()), unix.CLONE_NEWNET); err != nil {
+	if err = unix.Setns(int(theirs.Fd()), unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("network of the machine: %w", err)
 	}
 	err = work()

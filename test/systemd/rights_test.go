@@ -9,6 +9,7 @@ import (
 
 // mayDoLittle looks at what the kernel grants the process.
 func mayDoLittle(t *testing.T, m *machine) {
+	t.Helper()
 	m.start(t, oneTarget)
 	status := m.run(t, "cat", "/proc/"+m.property(t, "MainPID")+"/status")
 	id := strings.TrimSpace(m.run(t, "id", "--user", service))
@@ -35,6 +36,7 @@ func mayDoLittle(t *testing.T, m *machine) {
 }
 
 func credential(t *testing.T, m *machine) {
+	t.Helper()
 	const key = "/etc/aiperf-exporter/secrets/vendor-key"
 	m.write(t, key, "sk-3f9d0c7a\n")
 	m.run(t, "chmod", "0400", key)
@@ -66,6 +68,7 @@ func (m *machine) asService(t *testing.T, args ...string) (string, error) {
 }
 
 func writes(t *testing.T, m *machine) {
+	t.Helper()
 	b := newBackend(t, m)
 	b.release()
 	m.start(t, b.target(""))

@@ -60,11 +60,12 @@ func TestTheServiceIsWhatItsUnitSays(t *testing.T) {
 const maxExposure = 15
 
 func filesAreGood(t *testing.T, m *machine) {
+	t.Helper()
 	if out := m.run(t, "systemd-analyze", "verify", "aiperf-exporter.service", "aiperf-exporter.socket"); out != "" {
 		t.Errorf("systemd-analyze verify:\n%s", out)
 	}
-	out := strings.TrimSpace(m.run(t, "systemd-analyze", "security", "--no-pager", "--threshold="+strconv.Itoa(maxExposure), service))
-	t.Log(out[strings.LastIndex(out, "\n")+1:])
+	exposure := strings.TrimSpace(m.run(t, "systemd-analyze", "security", "--no-pager", "--threshold="+strconv.Itoa(maxExposure), service))
+	t.Log(exposure[strings.LastIndex(exposure, "\n")+1:])
 	if out := m.run(t, "aiperf-exporter", "check", "config", config); !strings.Contains(out, "ok: 0 targets") {
 		t.Errorf("check config:\n%s", out)
 	}
@@ -79,13 +80,13 @@ func filesAreGood(t *testing.T, m *machine) {
 		t.Errorf("check config of the example:\n%s", out)
 	}
 	m.dropIn(t, "file:gpu.conf", "file:socket.conf", "file:credentials.conf")
-	out = m.run(t, "systemd-analyze", "verify", "aiperf-exporter.service")
-	if out != "" {
+	if out := m.run(t, "systemd-analyze", "verify", "aiperf-exporter.service"); out != "" {
 		t.Errorf("systemd-analyze verify with drop-ins:\n%s", out)
 	}
 }
 
 func runsAsInstalled(t *testing.T, m *machine) {
+	t.Helper()
 	m.run(t, "systemctl", "start", service)
 	m.is(t, "ActiveState", "active")
 	m.is(t, "StatusText", "0 targets")
