@@ -26,7 +26,11 @@ import (
 var resources = map[string]string{
 	"Namespace": "namespaces", "Pod": "pods", "Service": "services", "EndpointSlice": "endpointslices", "ServiceAccount": "serviceaccounts",
 	"Role": "roles", "RoleBinding": "rolebindings", "InferencePool": "inferencepools", "CustomResourceDefinition": "customresourcedefinitions",
-	"Probe": "probes",
+	"Probe": "probes", "ServiceMonitor": "servicemonitors", "PodMonitor": "podmonitors", "PrometheusRule": "prometheusrules",
+	"Deployment": "deployments", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets", "PodDisruptionBudget": "poddisruptionbudgets",
+	"ConfigMap": "configmaps", "Secret": "secrets", "PersistentVolumeClaim": "persistentvolumeclaims", "NetworkPolicy": "networkpolicies",
+	"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "SubjectAccessReview": "subjectaccessreviews",
+	"RuntimeClass": "runtimeclasses", "PriorityClass": "priorityclasses",
 }
 
 // collection is where objects like this one lie; namespace is "" for those of the whole cluster.
