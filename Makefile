@@ -35,7 +35,8 @@ date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo
 lazy     := $(if $(filter Linux,$(shell uname)),-extldflags=-Wl$(comma)-z$(comma)lazy)
 ldflags  := $(lazy) -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
-.PHONY: help build portable test race lint fuzz bench gen check e2e systemd secrets page chart kubernetes engines soak accuracy pacing sizing compare bodies outputs energy outage faults incident alert-bench alert-check dashboards docs demo image containers packages release-snapshot
+# Every rule with a description: a target that has lost its rule is an error then, not "nothing to be done".
+.PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -152,6 +153,13 @@ image: ## the container image, with CONTAINER (docker)
 containers: ## both images built by buildah and run by runc without rights, and what the Compose file describes; one has to be root
 	test/install/containers.sh && test/install/prometheus.sh && test/install/alertmanager.sh && go mod download && go -C test/containers test \
 		-tags containers -count=1 -v -timeout 40m .
+
+packages: ## deb, rpm and archive, made twice, installed, run, updated and removed in bare systems; one has to be root
+	test/install/nfpm.sh && test/install/debian.sh && test/install/systemd.sh && test/install/spdx.sh && \
+		go test -tags packages -count=1 -v -timeout 40m ./test/packages
+
+release-snapshot: ## all files of a release, in build/release; IMAGES=folder of OCI layouts
+	test/install/nfpm.sh && go run ./deploy/release -out build/release -version $(version) -revision $(revision) -date $(date) $(if $(IMAGES),-images $(IMAGES))
 
 $(lint): tools/go.mod tools/go.sum
 	cd tools && GOBIN=$(CURDIR)/.cache/bin go install tool && touch $(CURDIR)/$@
