@@ -30,11 +30,11 @@ func ask(ctx context.Context, stdout io.Writer, r *rig, questions []question, o 
 	used, counts := map[string]bool{}, map[string]int{}
 	for i := range questions {
 		q := &questions[i]
-		for _, form := range q.forms() {
-			points, err := r.points(ctx, q, form, end, o.length)
+		for _, either := range q.forms() {
+			form, points, err := r.first(ctx, q, either, end, o.length)
 			if loose := withoutLimits(q.expr); q.plain && err == nil && points == 0 && loose != "" {
 				counts["asked without limits"]++
-				points, err = r.points(ctx, &question{expr: loose, now: true, plain: true}, form, end, o.length)
+				form, points, err = r.first(ctx, &question{expr: loose, now: true, plain: true}, either, end, o.length)
 			}
 			verdict, good := judge(points, err, excuse(q, form, used))
 			failed = failed || !good
@@ -74,6 +74,16 @@ func judge(points int, err error, reason string) (verdict string, good bool) {
 		return "EMPTY", false
 	}
 	return "ok", true
+}
+
+// first asks one question in one form after the other until there is an answer.
+func (r *rig) first(ctx context.Context, q *question, either []string, end time.Time, length time.Duration) (form string, points int, err error) {
+	for _, form = range either {
+		if points, err = r.points(ctx, q, form, end, length); err != nil || points > 0 {
+			break
+		}
+	}
+	return form, points, err
 }
 
 // points asks one question and counts the numbers of the answer.

@@ -70,10 +70,11 @@ scrape_configs:
   - {job_name: classic, scrape_protocols: [OpenMetricsText1.0.0], static_configs: [{targets: [%[2]q], labels: {vantage: here}}]}
 `
 
-// forms are the jobs, one for each form of histograms.
-var forms = []string{"native", classic}
-
-const classic = "classic"
+// The jobs, one for each form of histograms.
+const (
+	native  = "native"
+	classic = "classic"
+)
 
 // scrapeInterval is that of both.
 const scrapeInterval = "5"

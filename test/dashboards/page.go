@@ -47,12 +47,13 @@ type question struct {
 	plain            bool // it is of a page for people: it does not ask for a job, and where it has no answer may be asked without its limits
 }
 
-// forms are those of histograms in which a question is put. Pages explain figures with classic ones, which everybody has; who follows a runbook has either.
-func (q *question) forms() []string {
+// forms are those of histograms in which a question is put, each of them alternatives: who follows a runbook has either form. Pages explain figures in one of
+// them, with classic ones mostly, which everybody has.
+func (q *question) forms() [][]string {
 	if q.plain && !strings.HasPrefix(q.page, "docs/runbooks/") {
-		return []string{classic}
+		return [][]string{{classic, native}}
 	}
-	return forms
+	return [][]string{{native}, {classic}}
 }
 
 // name is how a question is called in the list of reasons.
