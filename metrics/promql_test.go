@@ -88,7 +88,7 @@ func promqlTest() string {
 		tokens   = `rate(aiperf_phase_tokens_total{phase=%q}[11s])`
 		active   = `rate(aiperf_phase_active_seconds_total{phase=%q}[11s])`
 		requests = `rate(aiperf_phase_request_seconds_total{phase=%q}[11s])`
-		settled  = ` / on (target, model, workload) rate(aiperf_sweep_settled_seconds_total[11s])`
+		settled  = ` / ignoring (phase) rate(aiperf_sweep_settled_seconds_total[11s])`
 		buckets  = `rate(aiperf_phase_throughput_tokens_per_second_bucket{phase="prefill"%s}[11s])`
 		mean     = `rate(aiperf_phase_throughput_tokens_per_second_sum{phase="prefill", state="active"}[11s]) / rate(aiperf_phase_throughput_tokens_per_second_count{phase="prefill", state="active"}[11s])`
 	)

@@ -83,7 +83,7 @@ func verdict() string {
 		` or 8 * (%[1]s and on (S) (slo:aiperf_breach_evidence:nats1h{S} >= 9 and slo:aiperf_burn_rate:ratio1h{S} >= slo:aiperf_page_floor:burn1h{S}))`+
 		` or 7 * (%[1]s and on (S) (slo:aiperf_breach_evidence:nats1h{S} >= 7 or slo:aiperf_breach_evidence:nats6h{S} >= 7))`+
 		` or 5 * (%[1]s and on (A) max by (A) (aiperf_backoff_active{A}) == 1)`+
-		` or 4 * (%[1]s and on (A) max by (A) (aiperf_budget_exhausted{A}) == 1)`+
+		` or 4 * (%[1]s and on (A) max by (A) (aiperf_budget_exhausted{A}) == 1 unless on (A) sum by (A) (increase(aiperf_requests_total{A}[15m])) > 0)`+
 		` or 6 * (%[1]s unless on (A) sum by (A) (increase(aiperf_requests_total{A}[15m])) > 0)`+
 		` or 2 * (%[1]s and on (S) slo:aiperf_slo_requests:increase3d{S} * slo:aiperf_budget:ratio{S} < 3)`+
 		` or 0 * (%[1]s and on (S) slo:aiperf_slo_requests:increase3d{S})`+
@@ -100,7 +100,7 @@ func fleetTable() board.Panel {
 	}
 	return board.Panel{
 		Key: "targets", Title: "Targets, worst first", W: 24, H: 14, Unit: board.Plain, Empty: "no targets",
-		Help: "One line for each SLO of each target, over the last hour. down: most requests fail; broken: the budget burns fast and that is proved; violating: proved, but slower; silent: no request finished for 15 minutes; budget and back-off: held back; too few: the traffic of three days cannot prove a breach. Click a target for its own page.",
+		Help: "One line for each SLO of each target, over the last hour. down: most requests fail; broken: the budget burns fast and that is proved; violating: proved, but slower; silent: no request finished for 15 minutes; budget: the same, since it is spent; back-off: held back; too few: the traffic of three days cannot prove a breach. Click a target for its own page.",
 		Queries: asks(
 			verdict(),
 			ql(`max by (S) (slo:aiperf_goodput:ratio1h{S})`),
@@ -192,7 +192,7 @@ func fleetLimits() []board.Panel {
 		{
 			Key: "budgets", Title: "Budgets used", W: 12, H: 8, Unit: board.Share, Form: board.Gauges{}, Min: new(0.0), Max: new(1.0), Steps: board.ShareSteps(0.8, 1),
 			Help:    "What each target has spent in the running hour or day, of what it may. At 100 % it is no longer probed until the period ends.",
-			Queries: []board.Query{{Now: true, Legend: "{{target}} {{kind}} a {{period}}", Expr: ql(`max by (target, kind, period) (aiperf_budget_used{A} / (aiperf_budget_limit{A} > 0))`)}},
+			Queries: []board.Query{{Now: true, Legend: "{{target}} {{kind}} a {{period}}", Expr: ql(`sum by (target, kind, period) (aiperf_budget_used{A}) / (sum by (target, kind, period) (aiperf_budget_limit{A}) > 0)`)}},
 			Empty:   "no budgets are configured",
 		},
 		{

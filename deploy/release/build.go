@@ -45,7 +45,8 @@ func (r *release) builds() []build {
 // compilers are the C compilers for a foreign processor, as Debian calls them.
 var compilers = map[string]string{"amd64": "x86_64-linux-gnu-gcc", "arm64": "aarch64-linux-gnu-gcc"}
 
-// compile builds the program. What Go would find out by itself, of the version control or the environment, is said instead.
+// compile builds the program, with discovery in Kubernetes as in the images. What Go would find out by itself, of the version control or the
+// environment, is said instead.
 func (r *release) compile(ctx context.Context, b build, path string) error {
 	const metadata = "github.com/prometheus/common/version"
 	ldflags := fmt.Sprintf("-s -w -X %[1]s.Version=%[2]s -X %[1]s.Revision=%[3]s -X %[1]s.BuildDate=%[4]s",
@@ -63,7 +64,7 @@ func (r *release) compile(ctx context.Context, b build, path string) error {
 			environment = append(environment, "CC="+compilers[b.arch])
 		}
 	}
-	_, err := r.command(ctx, environment, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", path, "./cmd/"+program)
+	_, err := r.command(ctx, environment, "go", "build", "-trimpath", "-buildvcs=false", "-tags", "k8s_sd", "-ldflags", ldflags, "-o", path, "./cmd/"+program)
 	return err
 }
 

@@ -48,6 +48,18 @@ func TestTheProgramOfAPackageNeedsNoNewerCLibraryThanThePackageSays(t *testing.T
 	}
 }
 
+// Whoever installs a release, however that be, gets the same program: every page of the documentation is true for it.
+func TestProgramsOfAReleaseAskKubernetes(t *testing.T) {
+	t.Parallel()
+	for _, variant := range []string{"", "-nvml"} {
+		dir := t.TempDir()
+		output(t, "tar", "--extract", "--strip-components=1", "--directory", dir, "--file", part(t, after, "*.linux-"+runtime.GOARCH+variant+".tar.gz"))
+		if printed := output(t, filepath.Join(dir, name), "--version"); !strings.Contains(printed, "k8s_sd") || !strings.Contains(printed, after) {
+			t.Errorf("want %s and k8s_sd in\n%s", after, printed)
+		}
+	}
+}
+
 // Whoever builds the same source gets the same bytes, in whatever folder.
 func TestAReleaseIsTheSameFromAnotherFolder(t *testing.T) {
 	t.Parallel()
