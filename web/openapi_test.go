@@ -514,7 +514,7 @@ func undocumented(path string) bool {
 		return true
 	}
 	for _, a := range assetTypes {
-		if path == "/"+a.name {
+		if slices.Contains(a.paths, path) {
 			return true
 		}
 	}

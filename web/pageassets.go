@@ -15,13 +15,16 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// assetTypes are the files that a page asks for.
-var assetTypes = []struct{ name, contentType string }{
-	{"style.css", "text/css; charset=utf-8"},
-	{"page.js", "text/javascript; charset=utf-8"},
-	{"uplot.css", "text/css; charset=utf-8"},
-	{"uplot.min.js", "text/javascript; charset=utf-8"},
-	{"icon.svg", "image/svg+xml"},
+// assetTypes are the files that a page asks for, and a browser by itself where the page is plain text: /config and /metrics.
+var assetTypes = []struct {
+	name, contentType string
+	paths             []string
+}{
+	{"style.css", "text/css; charset=utf-8", []string{"/style.css"}},
+	{"page.js", "text/javascript; charset=utf-8", []string{"/page.js"}},
+	{"uplot.css", "text/css; charset=utf-8", []string{"/uplot.css"}},
+	{"uplot.min.js", "text/javascript; charset=utf-8", []string{"/uplot.min.js"}},
+	{"icon.svg", "image/svg+xml", []string{"/icon.svg", "/favicon.ico"}},
 }
 
 // asset serves a file of the page. It is asked for anew each time, so that it always fits the page, and sent only if it has changed.

@@ -166,7 +166,9 @@ func (h *Handler) routes(o *Options) ([]route, error) {
 		if err != nil {
 			return nil, fmt.Errorf("file of the page: %w", err)
 		}
-		out = append(out, route{path: "/" + a.name, handler: handler})
+		for _, path := range a.paths {
+			out = append(out, route{path: path, handler: handler})
+		}
 	}
 	if o.Probe != nil {
 		out = append(out, route{path: "/probe", handler: o.Probe, endless: true}) // bounded by itself

@@ -62,13 +62,14 @@ func TestEachPathAnswersWithItsTypeAndBody(t *testing.T) {
 		want answer
 		body string // what the body contains
 	}{
-		"/":          {answer{200, "text/html; charset=utf-8", "no-cache"}, "There are no targets"},
-		"/style.css": {answer{200, "text/css; charset=utf-8", "no-cache"}, "prefers-color-scheme: dark"},
-		"/icon.svg":  {answer{200, "image/svg+xml", "no-cache"}, "<svg"},
-		"/metrics":   {answer{200, "text/plain; version=0.0.4; charset=utf-8; escaping=underscores", ""}, "aiperf_up 1\n"},
-		"/config":    {answer{200, "text/yaml; charset=utf-8", "no-store"}, "targets: []\n"},
-		"/-/healthy": {answer{200, "text/plain; charset=utf-8", ""}, "healthy\n"},
-		"/-/ready":   {answer{200, "text/plain; charset=utf-8", ""}, "ready\n"},
+		"/":            {answer{200, "text/html; charset=utf-8", "no-cache"}, "There are no targets"},
+		"/style.css":   {answer{200, "text/css; charset=utf-8", "no-cache"}, "prefers-color-scheme: dark"},
+		"/icon.svg":    {answer{200, "image/svg+xml", "no-cache"}, "<svg"},
+		"/favicon.ico": {answer{200, "image/svg+xml", "no-cache"}, "<svg"},
+		"/metrics":     {answer{200, "text/plain; version=0.0.4; charset=utf-8; escaping=underscores", ""}, "aiperf_up 1\n"},
+		"/config":      {answer{200, "text/yaml; charset=utf-8", "no-store"}, "targets: []\n"},
+		"/-/healthy":   {answer{200, "text/plain; charset=utf-8", ""}, "healthy\n"},
+		"/-/ready":     {answer{200, "text/plain; charset=utf-8", ""}, "ready\n"},
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +89,7 @@ func TestPathsThatAreNoPageAreNotFound(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t, options())
 	for _, path := range []string{
-		"/metric", "/metrics/", "/metrics/x", "/config/x", "/-/", "/-/x", "/api", "/api/v1/x", "/favicon.ico", "/assets/index.html", "/index.html",
+		"/metric", "/metrics/", "/metrics/x", "/config/x", "/-/", "/-/x", "/api", "/api/v1/x", "/assets/index.html", "/index.html",
 		"/probe", "/api/v1/captures", "/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline",
 	} {
 		t.Run(path, func(t *testing.T) {

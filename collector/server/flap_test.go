@@ -36,6 +36,12 @@ func TestChangesLeaveNothingBehind(t *testing.T) { //nolint:paralleltest // it c
 			}
 		})
 	}
+	// From then on sources are started by those who change something, which is this goroutine.
+	await(t, "a collector that does not run", func() bool {
+		r.mu.RLock()
+		defer r.mu.RUnlock()
+		return r.start != nil
+	})
 	random := rand.New(rand.NewPCG(1, 2))
 	steady := auto("steady", peers[0].URL)
 	for round := range 200 {

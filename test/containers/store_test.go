@@ -28,9 +28,10 @@ type store struct {
 
 // image is one that was built.
 type image struct {
-	id     string
-	files  string // a copy of its files
-	Config struct {
+	id           string
+	files        string // a copy of its files
+	Architecture string `json:"architecture"`
+	Config       struct {
 		User, WorkingDir string
 		Entrypoint, Env  []string
 		ExposedPorts     map[string]struct{}
@@ -57,7 +58,10 @@ func (s *store) buildah(args ...string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// build builds a target of the Dockerfile. Go, its modules and what it compiled before are those of this machine.
+// foreign is the platform that is not this machine's.
+const foreign = "linux/arm64"
+
+// build builds a target of the Dockerfile, for this machine unless a platform is given. Go, its modules and what it compiled before are those of this machine.
 func (s *store) build(target, platform string) (*image, error) {
 	id := filepath.Join(s.folder, "tmp", target+".id")
 	args := []string{
@@ -71,8 +75,8 @@ func (s *store) build(target, platform string) (*image, error) {
 		}
 		args = append(args, "--volume", strings.TrimSpace(string(here))+":"+place)
 	}
-	if platform != "" {
-		args = append(args, "--platform", platform)
+	if platform == foreign {
+		args = append(args, "--platform", platform, "--build-arg", "BASE=localhost/debian:arm64")
 	}
 	if _, err := s.buildah(append(args, root)...); err != nil {
 		return nil, err

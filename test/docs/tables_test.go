@@ -16,7 +16,7 @@ var reasons = []struct {
 	pattern *regexp.Regexp
 	reason  string
 }{
-	{regexp.MustCompile(`\b(kubectl|helm|kustomize)\b`), "needs a cluster; make chart and make kubernetes apply the same objects"},
+	{regexp.MustCompile(`\b(kubectl|helm|kustomize)\b`), "needs a cluster; make kubernetes types docs/kubernetes.md at an API server"},
 	{regexp.MustCompile(`\b(docker|podman|crictl|nerdctl)\b|make image`), "needs a container engine; make containers builds and runs the images"},
 	{regexp.MustCompile(`\b(systemctl|journalctl|systemd-\w+|systemd-creds)\b`), "needs systemd as the first process"},
 	{regexp.MustCompile(`\b(apt|apt-get|dpkg|dnf|yum|rpm|sudo)\b|(^|[ >])/(etc|usr|srv|var|opt)/`), "changes the machine; make packages does it in a clean root"},

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Sees to it that there are buildah and runc, which build and run images without a daemon, and makes stand-ins for the base images of the Dockerfile
-# under their own names, in .cache/containers: a minute. The packages of Debian in them are those that the real ones are made of. That of Go has no Go
-# in it: whoever builds with it mounts this machine's to /usr/local/go. One has to be root.
+# Sees to it that there are buildah and runc, which build and run images without a daemon, and QEMU, which runs programs of the other processor; and makes
+# stand-ins for the base images of the Dockerfile under their own names, in .cache/containers: two minutes. The packages of Debian in them are those that
+# the real ones are made of. That of Go has no Go in it: whoever builds with it mounts this machine's to /usr/local/go. For the other processor there is
+# localhost/debian:arm64, whose packages are only unpacked. One has to be root.
 set -euo pipefail
 # shellcheck source=once.sh
 source "$(dirname "$0")/once.sh"
 missing=()
-for tool in buildah runc; do
-  command -v "$tool" >/dev/null || missing+=("$tool")
+for tool in buildah runc qemu-aarch64-static; do
+  command -v "$tool" >/dev/null || missing+=("${tool/qemu-aarch64-static/qemu-user-static}")
 done
 if ((${#missing[@]})); then
   apt-get -qq update
@@ -33,6 +34,10 @@ END
     buildah --root "$1/storage" --runroot "$1/run" --storage-driver vfs build --isolation chroot --layers --quiet \
       --target "${target%% *}" --tag "docker.io/library/${target#* }" "$1/context"
   done
+  mmdebstrap --quiet --variant=extract --architectures=arm64 --format=tar --skip=cleanup/apt bookworm "$1/context/arm64.tar" http://deb.debian.org/debian
+  printf 'FROM scratch\nADD arm64.tar /\n' >"$1/context/Dockerfile"
+  buildah --root "$1/storage" --runroot "$1/run" --storage-driver vfs build --isolation chroot --quiet --platform linux/arm64 --tag localhost/debian:arm64 \
+    "$1/context"
   rm -rf "$1/context"
 }
-once containers "$go $base" build
+once containers "$go $base arm64" build

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes .cache/debian/bookworm, a Debian system of what is required and apt, and sees to it that there are the tools that read packages and build for
-# the other processor. One to two minutes, 190 MB; one has to be root.
+# Makes .cache/debian/bookworm, a Debian system of what is required and apt, and sees to it that there are the tools that read packages. One to two
+# minutes, 190 MB; one has to be root.
 set -euo pipefail
 # shellcheck source=once.sh
 source "$(dirname "$0")/once.sh"

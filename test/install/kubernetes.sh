@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds .cache/kubernetes/bin/{etcd,kube-apiserver}, an API server that needs neither a cluster nor root, from their Go modules: 10 to 20 minutes on two
-# cores, 2.5 GB of memory to link it. Beside it in crds/ lie prometheus-operator's definitions of resources.
+# Builds .cache/kubernetes/bin/{etcd,kube-apiserver,kubectl,helm}, an API server that needs neither a cluster nor root and what one speaks to it with, from
+# their Go modules: 10 to 20 minutes on two cores, 2.5 GB of memory to link it. Beside it in crds/ lie prometheus-operator's definitions of resources.
 # GO_BUILD_P is the number of packages that compile at a time (2).
 set -euo pipefail
 source "$(dirname "$0")/once.sh"
 kubernetes=1.37.2
 etcd=v3.7.0 # of the go.mod of that Kubernetes
+helm=$(sed -n 's/^\thelm.sh\/helm\/v3 //p' "$root/test/chart/go.mod")
 operator=v0.95.2
 generator=v0.22.0
 
@@ -18,15 +19,17 @@ requirements() {
   awk -v libraries="v0.${kubernetes#1.}" '$2 == "=>" && $3 ~ /^\.\/staging\// { print "replace " $1 " => " $1 " " libraries }' "$published"
 }
 
-server() {
-  local dir=$1 version=k8s.io/component-base/version
+programs() {
+  local dir=$1 version=k8s.io/component-base/version name
   mkdir -p "$dir/src/server"
   cd "$dir/src/server"
   requirements >server.mod
   mv server.mod go.mod
   # A server that was not told its version takes itself for 0.0.0, and does without the features of later ones.
-  go build -p "${GO_BUILD_P:-2}" -trimpath -o "$dir/bin/kube-apiserver" -ldflags "-s -w -X $version.gitVersion=v$kubernetes \
-    -X $version.gitMajor=1 -X $version.gitMinor=$(cut -d. -f2 <<<"$kubernetes")" k8s.io/kubernetes/cmd/kube-apiserver
+  for name in kube-apiserver kubectl; do
+    go build -p "${GO_BUILD_P:-2}" -trimpath -o "$dir/bin/$name" -ldflags "-s -w -X $version.gitVersion=v$kubernetes \
+      -X $version.gitMajor=1 -X $version.gitMinor=$(cut -d. -f2 <<<"$kubernetes")" "k8s.io/kubernetes/cmd/$name"
+  done
   go build -p "${GO_BUILD_P:-2}" -trimpath -o "$dir/bin/etcd" -ldflags "-s -w" go.etcd.io/etcd/server/v3
 }
 
@@ -42,8 +45,9 @@ definitions() {
 
 build() {
   export GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=0
-  server "$1"
+  programs "$1"
+  GOBIN=$1/bin go install -trimpath -ldflags "-s -w" "helm.sh/helm/v3/cmd/helm@$helm"
   definitions "$1"
   cd "$root"
 }
-once kubernetes "$kubernetes $etcd $operator $generator" build
+once kubernetes "$kubernetes $etcd $helm $operator $generator" build
