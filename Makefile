@@ -35,6 +35,9 @@ date     := $(shell git show --no-patch --format=%cI HEAD -- 2>/dev/null || echo
 lazy     := $(if $(filter Linux,$(shell uname)),-extldflags=-Wl$(comma)-z$(comma)lazy)
 ldflags  := $(lazy) -s -w -X $(metadata).Version=$(version) -X $(metadata).Revision=$(revision) -X $(metadata).BuildDate=$(date)
 
+# Paths of this machine are in nothing that is built, which makes builds the same everywhere; and one cache serves them all.
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 # Every rule with a description: a target that has lost its rule is an error then, not "nothing to be done".
 .PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
@@ -42,10 +45,10 @@ help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
 build: ## bin/aiperf-exporter, reproducible; TAGS=k8s_sd: with Kubernetes and InferencePools under target_discovery
-	go build -trimpath -tags '$(TAGS)' -ldflags '$(ldflags)' -o $(binary) ./cmd/aiperf-exporter
+	go build -tags '$(TAGS)' -ldflags '$(ldflags)' -o $(binary) ./cmd/aiperf-exporter
 
 portable: ## the program without cgo, without NVML, for macOS, and the rooms that read others for Windows
-	CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/aiperf-exporter
+	CGO_ENABLED=0 go build -o /dev/null ./cmd/aiperf-exporter
 	go build -tags nonvml -o /dev/null ./cmd/aiperf-exporter
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/aiperf-exporter
 	CGO_ENABLED=0 GOOS=windows go build ./collector/... ./otlp/...

@@ -7,7 +7,7 @@ version=v0.35.0 module=github.com/prometheus/alertmanager
 
 build() {
   local source
-  export GOFLAGS=-mod=mod GOWORK=off
+  export GOFLAGS="-mod=mod -trimpath" GOWORK=off
   GOBIN=$1/bin go install -ldflags '-s -w' "$module/cmd/amtool@$version"
   source=$(cd "$1" && go mod download -json "$module@$version" | sed -n 's/^[[:space:]]*"Dir": "\(.*\)",$/\1/p')
   cp -r "$source" "$1/source"

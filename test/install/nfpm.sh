@@ -6,6 +6,6 @@ source "$(dirname "$0")/once.sh"
 version=v2.45.0
 
 build() {
-  GOBIN=$1/bin GOFLAGS=-mod=mod go install "github.com/goreleaser/nfpm/v2/cmd/nfpm@$version"
+  GOBIN=$1/bin GOFLAGS="-mod=mod -trimpath" go install "github.com/goreleaser/nfpm/v2/cmd/nfpm@$version"
 }
 once nfpm "$version" build

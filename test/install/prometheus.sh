@@ -7,7 +7,7 @@ source "$(dirname "$0")/once.sh"
 version=v0.316.0
 
 build() {
-  GOBIN=$1/bin GOFLAGS=-mod=mod go install -tags remove_all_sd \
+  GOBIN=$1/bin GOFLAGS="-mod=mod -trimpath" go install -tags remove_all_sd \
     "github.com/prometheus/prometheus/cmd/prometheus@$version" "github.com/prometheus/prometheus/cmd/promtool@$version"
 }
 once prometheus "$version" build

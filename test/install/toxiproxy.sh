@@ -6,6 +6,6 @@ source "$(dirname "$0")/once.sh"
 version=v2.5.0
 
 build() {
-  GOBIN=$1/bin GOFLAGS=-mod=mod go install "github.com/Shopify/toxiproxy/v2/cmd/server@$version"
+  GOBIN=$1/bin GOFLAGS="-mod=mod -trimpath" go install "github.com/Shopify/toxiproxy/v2/cmd/server@$version"
 }
 once toxiproxy "$version" build
