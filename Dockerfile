@@ -46,7 +46,8 @@ RUN case $TARGETARCH in amd64) machine=x86-64 ;; arm64) machine=aarch64 ;; *) ec
       -o /image/usr/bin/aiperf-exporter ./cmd/aiperf-exporter && \
     find /image -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 
-FROM $BASE AS nvml
+# The platform goes without saying, but for the buildah and podman of Debian 12, which take that of the stage before.
+FROM --platform=$TARGETPLATFORM $BASE AS nvml
 ARG VERSION=unknown
 ARG REVISION=unknown
 ARG DATE=unknown

@@ -166,8 +166,8 @@ func (h *Handler) routes(o *Options) ([]route, error) {
 		if err != nil {
 			return nil, fmt.Errorf("file of the page: %w", err)
 		}
-		for _, path := range a.paths {
-			out = append(out, route{path: path, handler: handler})
+		for _, p := range a.paths {
+			out = append(out, route{path: p, handler: handler})
 		}
 	}
 	if o.Probe != nil {

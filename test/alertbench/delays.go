@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 )
@@ -86,36 +85,12 @@ func minutes(d time.Duration) string {
 	return fmt.Sprintf("%.0f", d.Minutes())
 }
 
-// verdict is whether alerts are no slower than they should be, the best first.
-type verdict int
-
-const (
-	yes verdict = iota
-	chance
-	no
-)
-
-func (v verdict) String() string { return [...]string{"yes", "within chance", "**no**"}[v] }
-
-// slower tells whether the median is above one in minutes, by more than an evaluation and a scrape, and if so by more than chance. Where more than
-// half had been missed before, there is no median to be slower than.
+// slower compares the median of alerts with one in minutes. Where more than half had been missed before, there is no median to be slower than.
 func (r *result) slower(before string, alerts ...string) verdict {
 	var least float64
 	if n, err := fmt.Sscanf(before, "%g /", &least); err != nil || n != 1 || least >= r.kind.patient.Minutes() {
 		return yes
 	}
 	d := r.delays(alerts...)
-	above := func(q float64) bool {
-		delay, seen := d.quantile(q)
-		return !seen || delay.Minutes() > least+0.75
-	}
-	// The median of all such incidents lies between these two quantiles of the ones that there were, 19 times in 20.
-	low := max(0, 0.5-0.98/math.Sqrt(float64(len(d.seen)+d.missed)))
-	switch {
-	case !above(0.5):
-		return yes
-	case !above(low):
-		return chance
-	}
-	return no
+	return d.slower(time.Duration(least*float64(time.Minute)), 45*time.Second)
 }

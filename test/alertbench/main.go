@@ -63,7 +63,7 @@ func parse() *options {
 	flag.IntVar(&o.model.canaries, "canaries", 32, "healthy canaries of each kind that the model goes through")
 	flag.DurationVar(&o.model.healthy, "time", 30*24*time.Hour, "of each of them")
 	flag.IntVar(&o.model.incidents, "incidents", 200, "incidents of each kind that the model goes through")
-	flag.IntVar(&o.regressing, "regressions", 24, "canaries of each rate that become slower")
+	flag.IntVar(&o.regressing, "regressions", 120, "canaries of each rate that become slower")
 	flag.Parse()
 	return o
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -76,7 +77,8 @@ func (s *store) build(target, platform string) (*image, error) {
 		args = append(args, "--volume", strings.TrimSpace(string(here))+":"+place)
 	}
 	if platform == foreign {
-		args = append(args, "--platform", platform, "--build-arg", "BASE=localhost/debian:arm64")
+		args = append(args, "--platform", platform, "--build-arg", "BASE=localhost/debian:arm64",
+			"--build-arg", "BUILDPLATFORM=linux/"+runtime.GOARCH, "--build-arg", "BUILDARCH="+runtime.GOARCH) // which this buildah does not say by itself
 	}
 	if _, err := s.buildah(append(args, root)...); err != nil {
 		return nil, err

@@ -34,10 +34,10 @@ END
     buildah --root "$1/storage" --runroot "$1/run" --storage-driver vfs build --isolation chroot --layers --quiet \
       --target "${target%% *}" --tag "docker.io/library/${target#* }" "$1/context"
   done
-  mmdebstrap --quiet --variant=extract --architectures=arm64 --format=tar --skip=cleanup/apt bookworm "$1/context/arm64.tar" http://deb.debian.org/debian
+  mmdebstrap --quiet --variant=extract --include=base-files,libc6 --architectures=arm64 --format=tar --skip=cleanup/apt bookworm "$1/context/arm64.tar" http://deb.debian.org/debian
   printf 'FROM scratch\nADD arm64.tar /\n' >"$1/context/Dockerfile"
   buildah --root "$1/storage" --runroot "$1/run" --storage-driver vfs build --isolation chroot --quiet --platform linux/arm64 --tag localhost/debian:arm64 \
     "$1/context"
   rm -rf "$1/context"
 }
-once containers "$go $base arm64" build
+once containers "$go $base arm64 with libc" build
