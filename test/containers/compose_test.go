@@ -91,7 +91,7 @@ func TestGrafanaFindsItsDataAndDashboards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, known := p.Services[address.Hostname()]; !known || !slices.ContainsFunc(s.Ports, func(c types.ServicePortConfig) bool { return "9090" == address.Port() && c.Target == 9090 }) {
+	if s, known := p.Services[address.Hostname()]; !known || !slices.ContainsFunc(s.Ports, func(c types.ServicePortConfig) bool { return address.Port() == "9090" && c.Target == 9090 }) {
 		t.Errorf("no service answers at %v", address)
 	}
 	provider, err := os.ReadFile(filepath.Join(root, "deploy", "grafana", "provisioning", "dashboards", "aiperf.yml"))

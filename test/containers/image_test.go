@@ -181,7 +181,7 @@ func TestTheStaticProgramIsTheOneThatIsBuiltElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strings.Split(strings.Trim(string(list), "\x00"), "\x00") {
+	for name := range strings.SplitSeq(strings.Trim(string(list), "\x00"), "\x00") {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			continue // removed, and git does not know it yet

@@ -36,7 +36,7 @@ func with(tests func() int) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := os.Stat(filepath.Join(cache, "storage")); err != nil {
+	if _, err = os.Stat(filepath.Join(cache, "storage")); err != nil {
 		return 0, fmt.Errorf("%w (run this by make containers)", err)
 	}
 	rig.store, rig.images = &store{folder: cache}, map[string]*image{}

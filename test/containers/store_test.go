@@ -97,7 +97,7 @@ func (s *store) open(name string) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal([]byte(text), &struct{ Docker *image }{out}); err != nil {
+	if err = json.Unmarshal([]byte(text), &struct{ Docker *image }{out}); err != nil {
 		return nil, fmt.Errorf("read what buildah says of %s: %w", name, err)
 	}
 	container, err := s.buildah("from", "--pull-never", name)

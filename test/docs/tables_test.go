@@ -17,7 +17,7 @@ var reasons = []struct {
 	reason  string
 }{
 	{regexp.MustCompile(`\b(kubectl|helm|kustomize)\b`), "needs a cluster; make kubernetes types docs/kubernetes.md at an API server"},
-	{regexp.MustCompile(`\b(docker|podman|crictl|nerdctl)\b|make image`), "needs a container engine; make containers builds and runs the images"},
+	{regexp.MustCompile(`\b(docker|podman|buildah|crictl|nerdctl)\b|make image`), "needs a container engine; make containers builds and runs the images"},
 	{regexp.MustCompile(`\b(systemctl|journalctl|systemd-\w+|systemd-creds)\b`), "needs systemd as the first process"},
 	{regexp.MustCompile(`\b(apt|apt-get|dpkg|dnf|yum|rpm|sudo)\b|(^|[ >])/(etc|usr|srv|var|opt)/`), "changes the machine; make packages does it in a clean root"},
 	{regexp.MustCompile(`\b(nvidia-smi|dcgmi|rocm-smi)\b`), "needs a GPU"},
