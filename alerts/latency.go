@@ -115,6 +115,7 @@ func (s *Site) regression() Group {
 
 func (s *Site) ownPast(metric string) []Rule {
 	median := "workload:" + metric + ":ln_median6h"
+	deviation := median + "_sd14d"
 	var days []string
 	for day := 1; day <= 14; day++ {
 		days = append(days, fmt.Sprintf(`label_replace(%s offset %dd, "day", "%d", "", "")`, median, day, day))
@@ -132,8 +133,11 @@ func (s *Site) ownPast(metric string) []Rule {
 					sum by ($workload) (increase(`+metric+`_count[{w}]))
 				) >= 60`)),
 		s.record(median+"_base14d", "avg by ($workload) (\n\t"+past+"\n)\nand on ($workload)\n\tcount by ($workload) (\n\t"+past+"\n\t) >= 7"),
-		s.record(median+"_sd14d", "stddev by ($workload) (\n\t"+past+"\n)"),
-		s.record("workload:"+metric+":regression_t14d", "("+median+" - "+median+"_base14d)\n\t/ (clamp_min("+median+"_sd14d, 0.01) * 1.08)"),
+		s.record(deviation, "stddev by ($workload) (\n\t"+past+"\n)"),
+		// The deviation of 14 values is itself uncertain by a fifth, and where it is too small by chance an alert is false. Those of the other hours of the
+		// day are of the same days: their mean is the least that is believed.
+		s.record("workload:"+metric+":regression_t14d", "("+median+" - "+median+"_base14d)\n\t/ (clamp_min("+deviation+" >= avg_over_time("+deviation+"[1d])\n\t\t"+
+			"or avg_over_time("+deviation+"[1d]), 0.01) * 1.08)"),
 	}
 }
 
@@ -142,7 +146,7 @@ func (s *Site) regressed(metric, name, what string) Rule {
 	return s.alert(&alert{
 		name: name, severity: ticket, wait: "1h", keep: "2h",
 		expr: `
-			workload:` + metric + `:regression_t14d >= 4
+			workload:` + metric + `:regression_t14d >= 3.7
 			and
 				` + median + ` - ` + median + `_base14d > 0.0953
 			` + unlessPaused + `

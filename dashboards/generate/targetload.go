@@ -174,8 +174,8 @@ func targetPast() []board.Panel {
 		},
 		{
 			Key: "regression", Title: "Slower than the last 14 days?", W: 6, H: 8, Unit: board.Plain, Form: board.Lines{Steps: true},
-			Steps: []board.Step{{From: 3, Colour: board.Warning}, {From: 4, Colour: board.Bad}},
-			Help:  "Distance from the usual median of this hour, in usual day-to-day differences. A ticket needs 4 and a tenth more time, for an hour.",
+			Steps: []board.Step{{From: 3, Colour: board.Warning}, {From: 3.7, Colour: board.Bad}},
+			Help:  "Distance from the usual median of this hour, in usual day-to-day differences. A ticket needs 3.7 and a tenth more time, for an hour.",
 			Queries: []board.Query{
 				{Legend: "first token", Style: board.Style{Colour: board.Client}, Expr: ql(`max(%s:regression_t14d{A})`, rule)},
 				{Legend: "time per token", Style: board.Style{Colour: board.Server}, Expr: ql(`max(workload:%s:regression_t14d{A})`, itl)},
