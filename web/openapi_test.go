@@ -514,7 +514,7 @@ func undocumented(path string) bool {
 		return true
 	}
 	for _, a := range assetTypes {
-		if slices.Contains(a.paths, path) {
+		if path == a.path {
 			return true
 		}
 	}

@@ -15,16 +15,14 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// assetTypes are the files that a page asks for, and a browser by itself where the page is plain text: /config and /metrics.
-var assetTypes = []struct {
-	name, contentType string
-	paths             []string
-}{
-	{"style.css", "text/css; charset=utf-8", []string{"/style.css"}},
-	{"page.js", "text/javascript; charset=utf-8", []string{"/page.js"}},
-	{"uplot.css", "text/css; charset=utf-8", []string{"/uplot.css"}},
-	{"uplot.min.js", "text/javascript; charset=utf-8", []string{"/uplot.min.js"}},
-	{"icon.svg", "image/svg+xml", []string{"/icon.svg", "/favicon.ico"}},
+// assetTypes are the files that a page asks for, and the one that a browser asks for by itself where the page is plain text: /config and /metrics.
+var assetTypes = []struct{ path, name, contentType string }{
+	{"/style.css", "style.css", "text/css; charset=utf-8"},
+	{"/page.js", "page.js", "text/javascript; charset=utf-8"},
+	{"/uplot.css", "uplot.css", "text/css; charset=utf-8"},
+	{"/uplot.min.js", "uplot.min.js", "text/javascript; charset=utf-8"},
+	{"/icon.svg", "icon.svg", "image/svg+xml"},
+	{"/favicon.ico", "icon.svg", "image/svg+xml"},
 }
 
 // asset serves a file of the page. It is asked for anew each time, so that it always fits the page, and sent only if it has changed.

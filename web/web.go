@@ -166,9 +166,7 @@ func (h *Handler) routes(o *Options) ([]route, error) {
 		if err != nil {
 			return nil, fmt.Errorf("file of the page: %w", err)
 		}
-		for _, p := range a.paths {
-			out = append(out, route{path: p, handler: handler})
-		}
+		out = append(out, route{path: a.path, handler: handler})
 	}
 	if o.Probe != nil {
 		out = append(out, route{path: "/probe", handler: o.Probe, endless: true}) // bounded by itself
